@@ -1,0 +1,72 @@
+// What the log of a partition is made of.
+#ifndef SERAPH_SERVER_CORE_LOG_RECORD_H_
+#define SERAPH_SERVER_CORE_LOG_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/key.h"
+
+namespace seraph {
+
+// A place in a partition's log. Numbers run from 1 without gaps; the epoch is
+// that of the primary that appended the record.
+struct LogPosition {
+  uint64_t epoch = 0;
+  uint64_t number = 0;
+
+  friend auto operator<=>(const LogPosition&, const LogPosition&) = default;
+};
+
+// Which life of which rank speaks.
+struct RankName {
+  uint32_t rank = 0;
+  uint32_t attempt = 0;
+
+  friend bool operator==(const RankName&, const RankName&) = default;
+};
+
+// What a rank tells the job's ledger with an entry. All values run from the
+// epoch's start, so that taking one twice, or going back, stays right.
+struct LedgerRecord {
+  Clock clock;                  // Of the entry that carried it.
+  uint32_t position_epoch = 0;  // Where the rank's data stand after it ...
+  uint64_t position_record = 0;
+  std::vector<double> sums;  // ... and its metrics, as MetricSums lists them.
+
+  friend bool operator==(const LedgerRecord&, const LedgerRecord&) = default;
+};
+
+// "Attempt n of rank r begins": from here on older attempts are refused.
+struct AttemptRecord {
+  RankName rank;
+};
+
+// All that a rank does to the partition in one clock: the push of its keys
+// there (possibly none) and the mark that the clock is finished.
+struct EntryRecord {
+  RankName rank;
+  Clock clock;
+  bool ends_epoch = false;    // No records left: the rank goes to (epoch+1, 0).
+  uint64_t examples = 0;      // In the rank's minibatch.
+  std::vector<Key> keys;      // [n], strictly increasing, of the store's order.
+  std::vector<float> values;  // [n * width], row-major.
+  LedgerRecord ledger;        // Kept by the ledger partition alone.
+};
+
+// A push of a client that is no rank, named (session, number). ssp, asp only.
+struct SessionRecord {
+  uint64_t session = 0;
+  uint64_t number = 0;  // 1, 2, 3, ... in each session.
+  std::vector<Key> keys;
+  std::vector<float> values;
+};
+
+using LogRecord = std::variant<AttemptRecord, EntryRecord, SessionRecord>;
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_CORE_LOG_RECORD_H_
