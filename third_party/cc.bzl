@@ -8,6 +8,7 @@ _COPTS = [
     "-Werror",
     "-Wno-unused-parameter",
     "-Wno-sign-compare",
+    "-Wno-missing-field-initializers",  # Designated initialisers say enough.
 ] + select({
     "@platforms//cpu:x86_64": ["-march=x86-64-v3"],
     "//conditions:default": [],

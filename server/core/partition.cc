@@ -73,6 +73,12 @@ PartOutcome Partition::CheckRank(RankName name) const {
   return {};
 }
 
+PartOutcome Partition::StaleEpoch(uint64_t epoch) const {
+  return {.code = PartCode::kStaleEpoch,
+          .message =
+              absl::StrCat("epoch ", epoch, ", the partition's is ", epoch_)};
+}
+
 absl::Status Partition::CheckShape(const PushMessage& message) const {
   const uint32_t width = state_.options().table.width;
   if (message.values.size() != message.keys.size() * width) {
@@ -158,12 +164,7 @@ std::optional<PartOutcome> Partition::JudgeSession(
 }
 
 std::optional<PartOutcome> Partition::Judge(const PushMessage& message) {
-  if (message.epoch != epoch_) {
-    return PartOutcome{
-        .code = PartCode::kStaleEpoch,
-        .message = absl::StrCat("epoch ", message.epoch,
-                                ", the partition's is ", epoch_)};
-  }
+  if (message.epoch != epoch_) return StaleEpoch(message.epoch);
   if (!state_.failure().empty()) {
     return PartOutcome{.code = PartCode::kFailed, .message = state_.failure()};
   }
@@ -269,33 +270,34 @@ void Partition::Append(PushMessage message) {
 }
 
 void Partition::Pull(PullMessage message, std::vector<Answer>* answers) {
-  if (std::optional<Answer> answer = TryPull(message); answer.has_value()) {
+  if (PartOutcome refusal = CheckPull(message); refusal.code != PartCode::kOk) {
+    answers->push_back(AnswerTo(message.ticket, std::move(refusal)));
+  } else if (std::optional<Answer> answer = TryPull(message);
+             answer.has_value()) {
     answers->push_back(*std::move(answer));
   } else {
     parked_.push_back(std::move(message));
   }
 }
 
-std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
-  if (message.epoch != epoch_) {
-    return AnswerTo(message.ticket,
-                    {.code = PartCode::kStaleEpoch,
-                     .message = absl::StrCat("epoch ", message.epoch,
-                                             ", the partition's is ", epoch_)});
+PartOutcome Partition::CheckPull(const PullMessage& message) const {
+  if (message.epoch != epoch_) return StaleEpoch(message.epoch);
+  if (absl::Status keys = state_.store().CheckKeys(message.keys); !keys.ok()) {
+    return Invalid(keys);
   }
+  if (message.clock.has_value() && !message.rank.has_value()) {
+    return {.code = PartCode::kInvalid,
+            .message = "a pull at a clock needs a rank"};
+  }
+  return {};
+}
+
+std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
   if (!state_.failure().empty()) {
     return AnswerTo(message.ticket,
                     {.code = PartCode::kFailed, .message = state_.failure()});
   }
-  if (absl::Status keys = state_.store().CheckKeys(message.keys); !keys.ok()) {
-    return AnswerTo(message.ticket, Invalid(keys));
-  }
   if (message.clock.has_value()) {
-    if (!message.rank.has_value()) {
-      return AnswerTo(message.ticket,
-                      {.code = PartCode::kInvalid,
-                       .message = "a pull at a clock needs a rank"});
-    }
     PartOutcome rank = CheckRank(*message.rank);
     if (rank.code != PartCode::kOk) {
       return AnswerTo(message.ticket, std::move(rank));
@@ -309,10 +311,10 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
         return AnswerTo(
             message.ticket,
             {.code = PartCode::kInvalid,
-             .message = absl::StrCat("the parameters of clock ",
-                                     ToString(*message.clock),
-                                     " are no longer kept; all ranks stand at ",
-                                     ToString(state_.slowest()))});
+             .message = absl::StrCat(
+                 "the parameters of clock ", ToString(*message.clock),
+                 " are no longer kept; the slowest rank stands at ",
+                 ToString(state_.slowest()))});
     }
   }
   Answer answer = AnswerTo(message.ticket, {});

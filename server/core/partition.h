@@ -84,6 +84,9 @@ class Partition {
   void Append(PushMessage message);
 
   Answer AnswerTo(Ticket ticket, PartOutcome outcome) const;
+  PartOutcome StaleEpoch(uint64_t epoch) const;
+  // Whether a pull can be answered at any time.
+  PartOutcome CheckPull(const PullMessage& message) const;
   // The answer to a pull, if it is due.
   std::optional<Answer> TryPull(const PullMessage& message) const;
   void AnswerParked(std::vector<Answer>* answers);
