@@ -16,18 +16,11 @@
 #include "absl/types/span.h"
 #include "common/config/key_info.h"
 #include "common/dataset/data_options.h"
+#include "common/job/sync_spec.h"
 #include "common/model/model_spec.h"
 #include "common/table/table_spec.h"
 
 namespace seraph {
-
-enum class SyncMode { kBsp, kSsp, kAsp };
-
-// How bsp brings the ranks' gradients of one clock together.
-enum class Combine {
-  kMean,  // Over the examples of all ranks at that clock.
-  kSum,   // Over the ranks.
-};
 
 // What a gradient or loss that is not finite does.
 enum class NonFiniteAction {
@@ -36,8 +29,6 @@ enum class NonFiniteAction {
 };
 
 // The names that job files use.
-absl::string_view SyncModeName(SyncMode mode);
-absl::string_view CombineName(Combine combine);
 absl::string_view NonFiniteActionName(NonFiniteAction action);
 
 struct DataSpec {
@@ -75,15 +66,6 @@ struct TrainSpec {
   std::optional<StopSpec> stop;
 
   friend bool operator==(const TrainSpec&, const TrainSpec&) = default;
-};
-
-struct SyncSpec {
-  SyncMode mode = SyncMode::kBsp;
-  uint32_t staleness = 0;  // Clocks; > 0 only with ssp.
-  Combine combine = Combine::kMean;
-  uint32_t pipeline = 0;  // Own entries unacknowledged; > 0 not with bsp.
-
-  friend bool operator==(const SyncSpec&, const SyncSpec&) = default;
 };
 
 struct TablesSpec {

@@ -117,8 +117,8 @@ std::optional<PartOutcome> Partition::JudgeRank(const PushMessage& message) {
   if (message.clock == progress.next) return PartOutcome{};
   if (progress.last_entry.has_value() &&
       message.clock <= *progress.last_entry) {
-    if (state_.options().sync.mode == SyncMode::kBsp && message.chunks == 1 &&
-        message.clock == *progress.last_entry &&
+    if (state_.options().sync.spec.mode == SyncMode::kBsp &&
+        message.chunks == 1 && message.clock == *progress.last_entry &&
         EntryChecksum(message.keys, message.values) != progress.last_checksum) {
       ++differing_repeats_;
     }
@@ -134,7 +134,7 @@ std::optional<PartOutcome> Partition::JudgeRank(const PushMessage& message) {
 
 std::optional<PartOutcome> Partition::JudgeSession(
     const PushMessage& message) const {
-  if (state_.options().sync.mode == SyncMode::kBsp) {
+  if (state_.options().sync.spec.mode == SyncMode::kBsp) {
     return PartOutcome{.code = PartCode::kInvalid,
                        .message =
                            "the tables of a bsp job take pushes from "

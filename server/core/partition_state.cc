@@ -15,8 +15,8 @@ CombineKind CombineKindOf(const PartitionOptions& options) {
   if (options.table.optimizer.kind == OptimizerKind::kAssign) {
     return CombineKind::kLast;
   }
-  return options.sync.combine == CombineMode::kMean ? CombineKind::kMean
-                                                    : CombineKind::kSum;
+  return options.sync.spec.combine == Combine::kMean ? CombineKind::kMean
+                                                     : CombineKind::kSum;
 }
 
 size_t BytesOf(const EntryRecord& entry) {
@@ -59,7 +59,7 @@ void PartitionState::FoldOne(EntryRecord record) {
   if (options_.is_ledger) {
     if (record.ends_epoch) rank.epoch_ends.push_back(record.ledger);
     rank.ledger.insert(rank.ledger.begin(), std::move(record.ledger));
-    if (rank.ledger.size() > options_.sync.pipeline + 2) {
+    if (rank.ledger.size() > options_.sync.spec.pipeline + 2) {
       rank.ledger.pop_back();
     }
   }
@@ -68,7 +68,7 @@ void PartitionState::FoldOne(EntryRecord record) {
                  [](const auto& a, const auto& b) { return a.next < b.next; })
                  ->next;
 
-  if (options_.sync.mode == SyncMode::kBsp) {
+  if (options_.sync.spec.mode == SyncMode::kBsp) {
     waiting_bytes_ += BytesOf(record);
     waiting_[record.clock].emplace(record.rank.rank, std::move(record));
     ApplyCompleteClocks();
@@ -142,7 +142,7 @@ PartitionState::Readable PartitionState::ReadableAt(uint32_t rank,
   if (!options_.sync.MayAnswer(clock, ranks_[rank].next, slowest_)) {
     return Readable::kNotYet;
   }
-  if (options_.sync.mode == SyncMode::kBsp && clock != applied_ &&
+  if (options_.sync.spec.mode == SyncMode::kBsp && clock != applied_ &&
       clock != previous_) {
     return Readable::kNoLonger;
   }
@@ -151,7 +151,7 @@ PartitionState::Readable PartitionState::ReadableAt(uint32_t rank,
 
 void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
                             absl::Span<float> out) const {
-  if (options_.sync.mode == SyncMode::kBsp && clock != applied_) {
+  if (options_.sync.spec.mode == SyncMode::kBsp && clock != applied_) {
     store_->ReadBefore(keys, overwritten_, out);
   } else {
     store_->Read(keys, sums_, out);

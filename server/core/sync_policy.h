@@ -10,22 +10,12 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "common/job/sync_spec.h"
 
 namespace seraph {
 
-enum class SyncMode { kBsp, kSsp, kAsp };
-
-// How a bsp clock's contributions are brought together.
-enum class CombineMode {
-  kMean,  // Over the examples of all ranks at the clock.
-  kSum,   // Over the ranks that pushed the key.
-};
-
 struct SyncPolicy {
-  SyncMode mode = SyncMode::kBsp;
-  uint32_t staleness = 0;  // ssp, in clocks.
-  uint32_t pipeline = 0;   // ssp, asp: own entries that may be missing.
-  CombineMode combine = CombineMode::kMean;
+  SyncSpec spec;
   // asp: the end of an epoch has work to do (validation, a decision about
   // stopping), so the first pull of the next epoch waits for all ranks.
   bool epoch_barrier = false;
@@ -35,14 +25,14 @@ struct SyncPolicy {
   // below `slowest` is in the log of this partition, so the condition cannot
   // be ahead of what it promises.
   bool MayAnswer(Clock clock, Clock own, Clock slowest) const {
-    switch (mode) {
+    switch (spec.mode) {
       case SyncMode::kBsp:
         return slowest >= clock;
       case SyncMode::kSsp:
-        return own >= Back(clock, pipeline) &&
-               slowest >= Back(clock, staleness);
+        return own >= Back(clock, spec.pipeline) &&
+               slowest >= Back(clock, spec.staleness);
       case SyncMode::kAsp:
-        return own >= Back(clock, pipeline) &&
+        return own >= Back(clock, spec.pipeline) &&
                (!epoch_barrier || slowest.epoch >= clock.epoch);
     }
     return false;
