@@ -1,0 +1,63 @@
+#include "common/concurrent/thread_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/concurrent/thread_name.h"
+
+namespace seraph {
+
+ThreadPool::ThreadPool(absl::string_view name, int threads) {
+  threads_.reserve(std::max(threads, 1));
+  for (int i = 0; i < std::max(threads, 1); ++i) {
+    threads_.emplace_back(
+        [this, thread_name = absl::StrCat(name, "-", i)] { Run(thread_name); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    changed_.SignalAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
+  absl::MutexLock lock(&mu_);
+  queue_.push_back(std::move(work));
+  changed_.Signal();
+}
+
+void ThreadPool::Run(const std::string& name) {
+  NameThisThread(name);
+  while (true) {
+    absl::AnyInvocable<void()> work;
+    {
+      absl::MutexLock lock(&mu_);
+      // Work that still runs may schedule more, so that an empty queue ends
+      // nothing before the last of it is done.
+      while (queue_.empty() && !(stopping_ && running_ == 0)) {
+        changed_.Wait(&mu_);
+      }
+      if (queue_.empty()) return;
+      work = std::move(queue_.front());
+      queue_.pop_front();
+      ++running_;
+    }
+    work();
+    work = nullptr;  // What it holds is freed without the lock.
+    absl::MutexLock lock(&mu_);
+    --running_;
+    if (stopping_ && running_ == 0) changed_.SignalAll();
+  }
+}
+
+int ThreadsOrCores(int requested) {
+  if (requested > 0) return requested;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace seraph

@@ -1,0 +1,54 @@
+// A fixed number of threads that run closures in the order they came.
+#ifndef SERAPH_COMMON_CONCURRENT_THREAD_POOL_H_
+#define SERAPH_COMMON_CONCURRENT_THREAD_POOL_H_
+
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "common/concurrent/executor.h"
+
+namespace seraph {
+
+// Threads: every method may be called from any thread. The destructor may not
+// be called from work of this pool.
+class ThreadPool final : public Executor {
+ public:
+  // `name` appears in debuggers and `top` as "name-0", "name-1" ...; the kernel
+  // keeps 15 characters. threads >= 1. They start at once.
+  ThreadPool(absl::string_view name, int threads);
+
+  // Runs all work that was scheduled, also what running adds, then joins.
+  ~ThreadPool() override;
+
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  void Schedule(absl::AnyInvocable<void()> work) override
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  int threads() const { return static_cast<int>(threads_.size()); }
+
+ private:
+  void Run(const std::string& name) ABSL_LOCKS_EXCLUDED(mu_);
+
+  absl::Mutex mu_;
+  absl::CondVar changed_;
+  std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
+  int running_ ABSL_GUARDED_BY(mu_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+
+  std::vector<std::thread> threads_;  // Last: they use what is above.
+};
+
+// `requested`, or one thread per core of the machine if that is 0.
+int ThreadsOrCores(int requested);
+
+}  // namespace seraph
+
+#endif  // SERAPH_COMMON_CONCURRENT_THREAD_POOL_H_
