@@ -2,10 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/table/partitioning.h"
 
 namespace seraph {
+namespace {
+
+constexpr size_t kGroup = UpdateRule::kMaxRows;
+
+}  // namespace
+
+RowStore::RowStore(const TableSpec& table, const KeyRange& range,
+                   std::unique_ptr<const UpdateRule> rule)
+    : table_(table),
+      initializer_(table),
+      range_(range),
+      rule_(std::move(rule)) {}
 
 absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
   if (keys.empty()) return absl::OkStatus();
@@ -26,15 +40,49 @@ absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
   return absl::OkStatus();
 }
 
+void RowStore::InitRow(Key key, const LazySums& sums, float* row) const {
+  // The weights are drawn into the row itself, where the rule wants them too.
+  const absl::Span<float> weights(row, width());
+  initializer_.Fill(ToOriginalKey(table_, key), weights);
+  rule_->InitRow(weights, sums, row);
+}
+
+uint64_t RowStore::FindOrMake(absl::Span<const Key> keys, const LazySums& sums,
+                              std::vector<float>* made, float** rows) const {
+  Find(keys, rows);
+  const size_t cells = rule_->row_cells();
+  uint64_t missing = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (rows[i] != nullptr) continue;
+    missing |= uint64_t{1} << i;
+    made->resize(kGroup * cells);
+    rows[i] = made->data() + i * cells;
+    InitRow(keys[i], sums, rows[i]);
+  }
+  return missing;
+}
+
+void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
+                    absl::Span<float> out) const {
+  std::vector<float> made;
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    FindOrMake(group, now, &made, rows);
+    rule_->Read(absl::MakeConstSpan(rows, group.size()), now,
+                out.data() + begin * width());
+  }
+}
+
 void RowStore::ReadBefore(absl::Span<const Key> keys,
                           const Overwritten& overwritten,
                           absl::Span<float> out) const {
-  const size_t row = width();
   if (keys == absl::MakeConstSpan(overwritten.keys)) {
     std::copy(overwritten.values.begin(), overwritten.values.end(),
               out.begin());
     return;
   }
+  // Rows that the step did not write are as they were.
   Read(keys, overwritten.sums, out);
   auto old = overwritten.keys.begin();
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -42,21 +90,69 @@ void RowStore::ReadBefore(absl::Span<const Key> keys,
     if (old == overwritten.keys.end()) return;
     if (*old != keys[i]) continue;
     const size_t index = old - overwritten.keys.begin();
-    std::copy_n(overwritten.values.begin() + index * row, row,
-                out.begin() + i * row);
+    std::copy_n(overwritten.values.begin() + index * width(), width(),
+                out.begin() + i * width());
   }
+}
+
+ApplyResult RowStore::Apply(absl::Span<const Key> keys,
+                            absl::Span<const float> gradients,
+                            const StepContext& step, Overwritten* overwritten) {
+  if (overwritten != nullptr) {
+    overwritten->keys.assign(keys.begin(), keys.end());
+    overwritten->values.resize(keys.size() * width());
+    overwritten->existed.assign(keys.size(), 1);
+    overwritten->sums = step.before;
+  }
+  ApplyResult result;
+  std::vector<float> made;
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    const uint64_t missing = FindOrMake(group, step.before, &made, rows);
+    if (overwritten != nullptr) {
+      rule_->Read(absl::MakeConstSpan(rows, group.size()), step.before,
+                  overwritten->values.data() + begin * width());
+    }
+    const uint64_t not_finite =
+        rule_->Step(absl::MakeConstSpan(rows, group.size()),
+                    gradients.data() + begin * width(), step);
+    if ((missing | not_finite) == 0) continue;
+    for (size_t i = 0; i < group.size(); ++i) {
+      const bool is_missing = (missing >> i) & 1;
+      if (is_missing && overwritten != nullptr) {
+        overwritten->existed[begin + i] = 0;
+      }
+      if ((not_finite >> i) & 1) {
+        if (result.not_finite++ == 0) result.first_not_finite = begin + i;
+      } else if (is_missing) {
+        std::copy_n(rows[i], rule_->row_cells(), Create(group[i]));
+        ++result.created;
+      }
+    }
+  }
+  return result;
 }
 
 absl::Status RowStore::Load(absl::Span<const Key> keys,
                             absl::Span<const float> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the value of key ", keys[i / width()], ", column ",
-                       i % width(), ", is not finite"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the value of key ", ToOriginalKey(table_, keys[i / width()]),
+          ", column ", i % width(), ", is not finite"));
     }
   }
-  LoadFinite(keys, values);
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    Find(group, rows);
+    for (size_t i = 0; i < group.size(); ++i) {
+      float* row = rows[i] != nullptr ? rows[i] : Create(group[i]);
+      rule_->InitRow(values.subspan((begin + i) * width(), width()), LazySums{},
+                     row);
+    }
+  }
   return absl::OkStatus();
 }
 

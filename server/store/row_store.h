@@ -11,7 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/key.h"
+#include "common/table/initializer.h"
+#include "common/table/table_spec.h"
 #include "server/store/overwritten.h"
+#include "server/store/row_cursor.h"
 #include "server/update/update_rule.h"
 
 namespace seraph {
@@ -24,19 +27,6 @@ struct ApplyResult {
   std::optional<size_t> first_not_finite;
 };
 
-// Rows in ascending order of ORIGINAL keys, whatever the order of the store.
-// The store must outlive it. The order is that of the moment it was made: rows
-// that are created later do not appear, rows that change appear as they are.
-class RowCursor {
- public:
-  virtual ~RowCursor() = default;
-
-  // The next rows, at most max_rows; `keys` is empty at the end. keys [n] are
-  // original ones, values [n * width] are those that Read gives at `now`.
-  virtual void Next(size_t max_rows, const LazySums& now,
-                    std::vector<Key>* keys, std::vector<float>* values) = 0;
-};
-
 // Shapes:   keys is [n], MIXED keys (common/table/partitioning.h), strictly
 //           increasing and inside range(): CheckKeys says so, once, where keys
 //           arrive; no method checks again. Values and gradients are
@@ -45,11 +35,14 @@ class RowCursor {
 //           step or Load touched it, whatever its value. Reading creates
 //           nothing.
 // Sums:     the caller owns the partition's LazySums, advances them once a step
-//           of the partition (rule().Advance), also for steps that touch no
+//           of the partition (rule().NextStep), also for steps that touch no
 //           key, and gives them to every read. Only Apply and Load write rows.
 // Bytes:    no value depends on the range, on other keys, on addresses or on
 //           the order of earlier creations.
 // Threads:  const methods may run side by side; any other alone.
+//
+// Implementations give rows a place and keys an index; everything that concerns
+// values is here.
 class RowStore {
  public:
   virtual ~RowStore() = default;
@@ -57,6 +50,7 @@ class RowStore {
   RowStore(const RowStore&) = delete;
   RowStore& operator=(const RowStore&) = delete;
 
+  const TableSpec& table() const { return table_; }
   const KeyRange& range() const { return range_; }
   const UpdateRule& rule() const { return *rule_; }
   uint32_t width() const { return rule_->width(); }
@@ -65,23 +59,23 @@ class RowStore {
   // OutOfRange for a key outside of range(). Both name the (mixed) key.
   absl::Status CheckKeys(absl::Span<const Key> keys) const;
 
-  // The values of `keys` as of `now`. A missing key reads as its initial value.
-  virtual void Read(absl::Span<const Key> keys, const LazySums& now,
-                    absl::Span<float> out) const = 0;
-
-  // One optimizer step: missing keys come into being with their initial value
-  // and then move like the others. A row whose gradient or result is not finite
-  // keeps its old bytes (a missing one stays missing) and is reported.
-  // With `overwritten`, replaces its content by what this step overwrites.
-  virtual ApplyResult Apply(absl::Span<const Key> keys,
-                            absl::Span<const float> gradients,
-                            const StepContext& step,
-                            Overwritten* overwritten) = 0;
+  // The values of `keys` (here of any order) as of `now`. A missing key reads
+  // as its initial value.
+  void Read(absl::Span<const Key> keys, const LazySums& now,
+            absl::Span<float> out) const;
 
   // What Read(keys, overwritten.sums, out) gave just before the step that
   // filled `overwritten`, bit for bit, if no other step was applied since.
   void ReadBefore(absl::Span<const Key> keys, const Overwritten& overwritten,
                   absl::Span<float> out) const;
+
+  // One optimizer step: missing keys come into being with their initial value
+  // and then move like the others. A row whose gradient or result is not finite
+  // keeps its old bytes (a missing one stays missing) and is reported.
+  // `overwritten`, unless null, is replaced by what this step overwrites.
+  ApplyResult Apply(absl::Span<const Key> keys,
+                    absl::Span<const float> gradients, const StepContext& step,
+                    Overwritten* overwritten);
 
   // Sets rows to saved values, for a start from an earlier model: existing or
   // not, they have the weights given and the state of a key without steps.
@@ -104,14 +98,26 @@ class RowStore {
   virtual size_t bytes() const = 0;
 
  protected:
-  RowStore(const KeyRange& range, std::unique_ptr<const UpdateRule> rule)
-      : range_(range), rule_(std::move(rule)) {}
+  RowStore(const TableSpec& table, const KeyRange& range,
+           std::unique_ptr<const UpdateRule> rule);
 
-  // Load after its checks.
-  virtual void LoadFinite(absl::Span<const Key> keys,
-                          absl::Span<const float> values) = 0;
+  // The new row of a missing key: initial values, as of `sums`.
+  void InitRow(Key key, const LazySums& sums, float* row) const;
 
  private:
+  // The rows of `keys`, null where a key is missing. At most
+  // UpdateRule::kMaxRows keys, of any order.
+  virtual void Find(absl::Span<const Key> keys, float** rows) const = 0;
+
+  // Adds a missing key; its row's cells are not set. Moves no other row.
+  virtual float* Create(Key key) = 0;
+
+  // Find, with a row in `made` for each missing key. Returns the bits of those.
+  uint64_t FindOrMake(absl::Span<const Key> keys, const LazySums& sums,
+                      std::vector<float>* made, float** rows) const;
+
+  const TableSpec table_;
+  const Initializer initializer_;
   const KeyRange range_;
   const std::unique_ptr<const UpdateRule> rule_;
 };

@@ -1,0 +1,113 @@
+#include "server/store/dense_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace seraph {
+namespace {
+
+struct Free {
+  void operator()(float* cells) const { std::free(cells); }
+};
+using Cells = std::unique_ptr<float[], Free>;
+
+std::vector<Key> Consecutive(Key first, size_t n) {
+  std::vector<Key> keys(n);
+  std::iota(keys.begin(), keys.end(), first);
+  return keys;
+}
+
+class DenseCursor final : public RowCursor {
+ public:
+  explicit DenseCursor(const RowStore& store)
+      : RowCursor(store), next_(store.range().first), left_(store.rows()) {}
+
+ private:
+  std::vector<Key> NextKeys(size_t max_rows) override {
+    const size_t n = std::min(max_rows, left_);
+    std::vector<Key> keys = Consecutive(next_, n);
+    next_ += n;
+    left_ -= n;
+    return keys;
+  }
+
+  Key next_;
+  size_t left_;
+};
+
+class DenseStore final : public RowStore {
+ public:
+  // `cells` has row_cells() of zero bytes for each key.
+  DenseStore(const TableSpec& table, const KeyRange& range,
+             std::unique_ptr<const UpdateRule> rule, Cells cells)
+      : RowStore(table, range, std::move(rule)),
+        row_cells_(this->rule().row_cells()),
+        cells_(std::move(cells)) {
+    InitRow(range.first, LazySums{}, cells_.get());
+    if (table.initializer.kind == InitializerKind::kZero && FirstRowIsZero()) {
+      return;  // And so are the others: their memory need not be touched.
+    }
+    for (size_t i = 1; i < rows(); ++i) {
+      InitRow(range.first + i, LazySums{}, Row(range.first + i));
+    }
+  }
+
+  std::vector<Key> Keys(const KeyRange& wanted) const override {
+    const Key first = std::max(wanted.first, range().first);
+    const Key last = std::min(wanted.last, range().last);
+    if (first > last) return {};
+    return Consecutive(first, last - first + 1);
+  }
+
+  std::unique_ptr<RowCursor> Cursor() const override {
+    return std::make_unique<DenseCursor>(*this);
+  }
+
+  size_t rows() const override { return range().last - range().first + 1; }
+  size_t bytes() const override { return rows() * row_cells_ * sizeof(float); }
+
+ private:
+  void Find(absl::Span<const Key> keys, float** rows) const override {
+    for (size_t i = 0; i < keys.size(); ++i) rows[i] = Row(keys[i]);
+  }
+
+  float* Create(Key key) override { return Row(key); }
+
+  bool FirstRowIsZero() const {
+    return std::all_of(cells_.get(), cells_.get() + row_cells_, [](float cell) {
+      return std::bit_cast<uint32_t>(cell) == 0;
+    });
+  }
+
+  float* Row(Key key) const {
+    return cells_.get() + (key - range().first) * row_cells_;
+  }
+
+  const size_t row_cells_;
+  const Cells cells_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RowStore>> MakeDenseStore(
+    const TableSpec& table, const KeyRange& range,
+    std::unique_ptr<const UpdateRule> rule) {
+  const uint64_t rows = range.last - range.first + 1;
+  const uint64_t row_bytes = uint64_t{rule->row_cells()} * sizeof(float);
+  // calloc refuses a product that overflows.
+  Cells cells(static_cast<float*>(std::calloc(rows, row_bytes)));
+  if (cells == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", rows, " rows of ", row_bytes,
+                     " bytes of table '", table.name, "'"));
+  }
+  return std::make_unique<DenseStore>(table, range, std::move(rule),
+                                      std::move(cells));
+}
+
+}  // namespace seraph

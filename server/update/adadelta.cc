@@ -1,0 +1,44 @@
+#include "server/update/adadelta.h"
+
+#include <cmath>
+
+#include "server/update/kernel_rule.h"
+
+namespace seraph {
+namespace {
+
+struct Kernel {
+  static constexpr int kSlots = 2;
+  static constexpr bool kCountsSteps = false;
+  using Slots = std::array<double, kSlots>;
+  struct Row {
+    double eta;
+  };
+
+  double rho;
+  double epsilon;
+
+  Slots Start(double) const { return {0.0, 0.0}; }
+  Row ForRow(double eta, uint32_t) const { return {eta}; }
+  double Move(const Row& row, double g, double& w, Slots& slots) const {
+    auto& [n, d] = slots;
+    n = rho * n + (1.0 - rho) * (g * g);
+    const double scale = std::sqrt(n + epsilon);
+    const double ratio = scale > 0 ? std::sqrt(d + epsilon) / scale : 0.0;
+    const double delta = ratio * g;
+    w -= row.eta * delta;
+    d = rho * d + (1.0 - rho) * (delta * delta);
+    return row.eta * ratio;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const UpdateRule> MakeAdadelta(const OptimizerSpec& optimizer,
+                                               uint32_t width) {
+  return std::make_unique<KernelRule<Kernel>>(
+      width, Kernel{optimizer.rho, optimizer.epsilon},
+      Penalties{optimizer.clip_value, optimizer.l2, optimizer.l1}, LazyTerms());
+}
+
+}  // namespace seraph
