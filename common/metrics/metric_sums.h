@@ -1,9 +1,9 @@
 // Additive sums over scored examples, and the metrics that they give.
 //
 // A rank adds up its examples of an epoch; the sums travel in its entries to
-// the ledger and are added over ranks, in rank order. Every metric of
-// algorithms .md except AUC (auc.h) is a function of these sums, so that the
-// global value is exact and no average of averages.
+// the ledger and are added over ranks, in rank order. Every metric except AUC
+// (auc.h) is a function of these sums, so that the global value is exact and no
+// average of averages.
 #ifndef SERAPH_COMMON_METRICS_METRIC_SUMS_H_
 #define SERAPH_COMMON_METRICS_METRIC_SUMS_H_
 
