@@ -19,7 +19,7 @@ void PeriodicTask::Start() {
 
 void PeriodicTask::Stop() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     stopping_ = true;
     changed_.NotifyAll();
   }
@@ -27,7 +27,7 @@ void PeriodicTask::Stop() {
 }
 
 void PeriodicTask::Wake() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   woken_ = true;
   changed_.NotifyAll();
 }
@@ -37,7 +37,7 @@ void PeriodicTask::Run() {
   const MonotonicClock* clock = MonotonicClock::Real();
   while (true) {
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       const absl::Duration due = clock->Now() + interval_;
       while (!stopping_ && !woken_ && clock->Now() < due) {
         changed_.WaitFor(&mu_, due - clock->Now());

@@ -7,9 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "common/concurrent/monotonic_cond_var.h"
+#include "common/concurrent/mutex.h"
 
 namespace seraph {
 
@@ -48,8 +47,8 @@ class PeriodicTask {
   const absl::Duration interval_;
   absl::AnyInvocable<void()> task_;  // Of the thread alone.
 
-  absl::Mutex mu_;
-  MonotonicCondVar changed_;
+  Mutex mu_;
+  CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   bool woken_ ABSL_GUARDED_BY(mu_) = false;
 

@@ -1,9 +1,9 @@
 #include "common/concurrent/periodic_task.h"
 
 #include <atomic>
+#include <latch>
 
-#include "absl/synchronization/blocking_counter.h"
-#include "absl/synchronization/notification.h"
+#include "common/concurrent/notification.h"
 #include "gtest/gtest.h"
 
 namespace seraph {
@@ -11,25 +11,25 @@ namespace {
 
 TEST(PeriodicTaskTest, CallsAgainAndAgain) {
   constexpr int kCalls = 5;
-  absl::BlockingCounter missing(kCalls);
+  std::latch missing(kCalls);
   int calls = 0;
   PeriodicTask task("test", absl::Milliseconds(1), [&] {
-    if (++calls <= kCalls) missing.DecrementCount();
+    if (++calls <= kCalls) missing.count_down();
   });
   task.Start();
-  missing.Wait();
+  missing.wait();
 }
 
 TEST(PeriodicTaskTest, AWakeDoesNotWaitForTheInterval) {
-  absl::Notification called;
+  Notification called;
   PeriodicTask task("test", absl::Hours(1), [&] { called.Notify(); });
   task.Start();
   task.Wake();
-  called.WaitForNotification();
+  called.Wait();
 }
 
 TEST(PeriodicTaskTest, AWakeDuringACallBringsOneMore) {
-  absl::Notification second;
+  Notification second;
   int calls = 0;
   PeriodicTask* self = nullptr;
   PeriodicTask task("test", absl::Hours(1), [&] {
@@ -43,23 +43,23 @@ TEST(PeriodicTaskTest, AWakeDuringACallBringsOneMore) {
   self = &task;
   task.Start();
   task.Wake();
-  second.WaitForNotification();
+  second.Wait();
   task.Stop();
   EXPECT_EQ(calls, 2);
 }
 
 TEST(PeriodicTaskTest, StopWaitsForTheCallAndEndsALongWait) {
-  absl::Notification entered;
+  Notification entered;
   std::atomic<bool> left = false;
-  absl::Notification go_on;
+  Notification go_on;
   PeriodicTask task("test", absl::Hours(1), [&] {
     entered.Notify();
-    go_on.WaitForNotification();
+    go_on.Wait();
     left = true;
   });
   task.Start();
   task.Wake();
-  entered.WaitForNotification();
+  entered.Wait();
   go_on.Notify();
   task.Stop();
   EXPECT_TRUE(left);

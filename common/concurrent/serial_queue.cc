@@ -10,7 +10,7 @@ SerialQueue::~SerialQueue() { Drain(); }
 
 void SerialQueue::Post(absl::AnyInvocable<void()> work) {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     pending_.push_back(std::move(work));
     if (scheduled_) return;
     scheduled_ = true;
@@ -19,14 +19,14 @@ void SerialQueue::Post(absl::AnyInvocable<void()> work) {
 }
 
 void SerialQueue::Drain() {
-  absl::MutexLock lock(&mu_);
-  mu_.Await(absl::Condition(this, &SerialQueue::IdleLocked));
+  MutexLock lock(&mu_);
+  while (scheduled_) idle_.Wait(&mu_);
 }
 
 void SerialQueue::RunBatch() {
   Batch batch;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     batch.swap(pending_);
   }
   for (absl::AnyInvocable<void()>& work : batch) {
@@ -34,9 +34,11 @@ void SerialQueue::RunBatch() {
     work = nullptr;  // What it holds is freed before the next one runs.
   }
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (pending_.empty()) {
-      scheduled_ = false;  // From here on the destructor may run.
+      scheduled_ = false;
+      // Under the lock: past it, the destructor may have run.
+      idle_.NotifyAll();
       return;
     }
   }

@@ -10,8 +10,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "common/concurrent/executor.h"
+#include "common/concurrent/mutex.h"
 
 namespace seraph {
 
@@ -44,13 +44,11 @@ class SerialQueue {
 
   // Runs the closures that are there, in turn.
   void RunBatch() ABSL_LOCKS_EXCLUDED(mu_);
-  bool IdleLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !scheduled_;
-  }
 
   Executor* const executor_;
 
-  absl::Mutex mu_;
+  Mutex mu_;
+  CondVar idle_;  // scheduled_ became false.
   Batch pending_ ABSL_GUARDED_BY(mu_);
   // RunBatch runs, or is going to: exactly then closures are left.
   bool scheduled_ ABSL_GUARDED_BY(mu_) = false;

@@ -18,17 +18,17 @@ ThreadPool::ThreadPool(absl::string_view name, int threads) {
 
 ThreadPool::~ThreadPool() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     stopping_ = true;
-    changed_.SignalAll();
+    changed_.NotifyAll();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
 void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   queue_.push_back(std::move(work));
-  changed_.Signal();
+  changed_.NotifyOne();
 }
 
 void ThreadPool::Run(const std::string& name) {
@@ -36,7 +36,7 @@ void ThreadPool::Run(const std::string& name) {
   while (true) {
     absl::AnyInvocable<void()> work;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       // Work that still runs may schedule more, so that an empty queue ends
       // nothing before the last of it is done.
       while (queue_.empty() && !(stopping_ && running_ == 0)) {
@@ -49,9 +49,9 @@ void ThreadPool::Run(const std::string& name) {
     }
     work();
     work = nullptr;  // What it holds is freed without the lock.
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     --running_;
-    if (stopping_ && running_ == 0) changed_.SignalAll();
+    if (stopping_ && running_ == 0) changed_.NotifyAll();
   }
 }
 

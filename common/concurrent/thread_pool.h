@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "common/concurrent/executor.h"
+#include "common/concurrent/mutex.h"
 
 namespace seraph {
 
@@ -37,8 +37,8 @@ class ThreadPool final : public Executor {
  private:
   void Run(const std::string& name) ABSL_LOCKS_EXCLUDED(mu_);
 
-  absl::Mutex mu_;
-  absl::CondVar changed_;
+  Mutex mu_;
+  CondVar changed_;
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
   int running_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

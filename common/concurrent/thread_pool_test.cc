@@ -3,13 +3,13 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <barrier>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/barrier.h"
-#include "absl/synchronization/notification.h"
+#include "common/concurrent/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,22 +29,21 @@ TEST(ThreadPoolTest, OneThreadRunsWorkInOrder) {
 
 TEST(ThreadPoolTest, AllThreadsWorkAtOnceUnderTheirNames) {
   constexpr int kThreads = 4;
-  absl::Mutex mu;
+  Mutex mu;
   std::set<std::string> names;
+  std::barrier barrier(kThreads);  // Nobody passes before all are there.
   {
     ThreadPool pool("test", kThreads);
     EXPECT_EQ(pool.threads(), kThreads);
-    // Nobody passes the barrier before all four are there.
-    auto* barrier = new absl::Barrier(kThreads);
     for (int i = 0; i < kThreads; ++i) {
-      pool.Schedule([&, barrier] {
+      pool.Schedule([&] {
         char name[16];
         pthread_getname_np(pthread_self(), name, sizeof(name));
         {
-          absl::MutexLock lock(&mu);
+          MutexLock lock(&mu);
           names.insert(name);
         }
-        if (barrier->Block()) delete barrier;
+        barrier.arrive_and_wait();
       });
     }
   }
@@ -73,12 +72,12 @@ TEST(ThreadPoolTest, WorkIsFreedWhenItHasRun) {
   auto held = std::make_shared<int>(7);
   const std::weak_ptr<int> weak = held;
   pool.Schedule([held = std::move(held)] { EXPECT_EQ(*held, 7); });
-  absl::Notification later;
+  Notification later;
   pool.Schedule([&] {
     EXPECT_TRUE(weak.expired());
     later.Notify();
   });
-  later.WaitForNotification();
+  later.Wait();
 }
 
 TEST(ThreadsOrCoresTest, ZeroMeansTheMachinesCores) {

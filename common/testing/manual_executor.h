@@ -7,8 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "common/concurrent/executor.h"
+#include "common/concurrent/mutex.h"
 
 namespace seraph::testing {
 
@@ -16,7 +16,7 @@ namespace seraph::testing {
 class ManualExecutor final : public Executor {
  public:
   void Schedule(absl::AnyInvocable<void()> work) override {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     queue_.push_back(std::move(work));
   }
 
@@ -24,7 +24,7 @@ class ManualExecutor final : public Executor {
   bool RunOne() {
     absl::AnyInvocable<void()> work;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       if (queue_.empty()) return false;
       work = std::move(queue_.front());
       queue_.pop_front();
@@ -41,7 +41,7 @@ class ManualExecutor final : public Executor {
   }
 
  private:
-  absl::Mutex mu_;
+  Mutex mu_;
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
 };
 
