@@ -1,0 +1,100 @@
+// Who is in the cluster, in which incarnation, and who has died.
+#ifndef SERAPH_SCHEDULER_MEMBERSHIP_NODE_REGISTRY_H_
+#define SERAPH_SCHEDULER_MEMBERSHIP_NODE_REGISTRY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/cluster/node.h"
+
+namespace seraph {
+
+// What a node says of itself with each heartbeat.
+struct NodeLoad {
+  uint64_t memory_bytes = 0;  // Resident.
+  uint32_t partitions = 0;
+  uint64_t rows = 0;
+  uint32_t ranks = 0;
+
+  friend bool operator==(const NodeLoad&, const NodeLoad&) = default;
+};
+
+enum class NodeState { kAlive, kDead, kLeft };
+
+struct NodeRecord {
+  Node node;
+  NodeState state = NodeState::kAlive;
+  absl::Duration last_heard;  // Monotonic.
+  NodeLoad load;
+};
+
+// Why a node is not there any more.
+enum class LossReason {
+  kSilent,     // No heartbeat for longer than the timeout.
+  kRestarted,  // A new incarnation has registered at its name or address.
+  kLeft,       // It said goodbye.
+};
+
+struct LostNode {
+  Node node;
+  LossReason reason = LossReason::kSilent;
+};
+
+// A state machine without IO: times are of the monotonic clock, and never go
+// back from call to call. One record for each name; the records of nodes that
+// are gone are kept for people to see, the latest kMaxGone of them.
+//
+// Threads: one at a time.
+class NodeRegistry {
+ public:
+  static constexpr size_t kMaxGone = 256;
+
+  // `timeout` > 0: silence longer than it is death. Nobody is called dead
+  // before `start` + `timeout`, nor within a timeout after a time in which this
+  // process itself stood still: the silence may have been its own.
+  NodeRegistry(absl::Duration timeout, absl::Duration start);
+
+  // Takes a node in, and returns whom that makes dead: another incarnation of
+  // its name, and whoever else had its address. The same incarnation again is
+  // a repeat, or the return of one that was called dead, and makes none dead.
+  std::vector<LostNode> Register(const Node& node, absl::Duration now);
+
+  // Errors: NotFound for a name or an incarnation that is not alive here; the
+  // node must register (again).
+  absl::Status Heartbeat(absl::string_view name, uint64_t incarnation,
+                         const NodeLoad& load, absl::Duration now);
+
+  // Returns the node that is gone; nullopt if it was not alive here, which is
+  // what a repeat finds.
+  std::optional<LostNode> Leave(absl::string_view name, uint64_t incarnation);
+
+  // Returns the nodes that died by their silence since the last call, by name,
+  // each just once. To be called several times in each timeout.
+  std::vector<LostNode> Tick(absl::Duration now);
+
+  // Living nodes of a role, by name.
+  std::vector<Node> Alive(NodeRole role) const;
+  bool IsAlive(absl::string_view name, uint64_t incarnation) const;
+
+  // All that are known, by name.
+  std::vector<NodeRecord> Records() const;
+
+ private:
+  NodeRecord* FindAlive(absl::string_view name, uint64_t incarnation);
+  void ForgetOldest();
+
+  const absl::Duration timeout_;
+  absl::Duration nobody_dies_until_;
+  absl::Duration last_tick_;
+  std::map<std::string, NodeRecord, std::less<>> nodes_;  // By name.
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SCHEDULER_MEMBERSHIP_NODE_REGISTRY_H_
