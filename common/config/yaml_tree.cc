@@ -127,6 +127,7 @@ class TreeBuilder final : public YAML::EventHandler {
   TreeBuilder(absl::string_view text, const Source& source, Problems* problems)
       : text_(text), source_(source), problems_(*problems) {}
 
+  bool too_large() const { return values_ > kMaxValues; }
   YamlNode TakeRoot() && { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -318,16 +319,16 @@ std::string Describe(const YamlNode& node) {
   return "";
 }
 
-YamlNode ParseYaml(absl::string_view text, absl::string_view source_name,
-                   bool lines, Problems* problems) {
+std::optional<YamlNode> ParseYaml(absl::string_view text,
+                                  absl::string_view source_name, bool lines,
+                                  Problems* problems) {
   const Source source(source_name, lines);
   if (text.size() > kMaxYamlBytes) {
-    problems->Add(source.At(-1, -1),
-                  absl::StrCat("larger than 1 MiB (", text.size(), " bytes)"));
-    return {};
+    problems->Add(source.At(-1, -1), absl::StrCat("larger than 1 MiB"));
+    return std::nullopt;
   }
   absl::ConsumePrefix(&text, "\xef\xbb\xbf");
-  if (!CheckCharacters(text, source, problems)) return {};
+  if (!CheckCharacters(text, source, problems)) return std::nullopt;
 
   TreeBuilder builder(text, source, problems);
   // yaml-cpp throws at what is no YAML; no exception leaves this function.
@@ -341,11 +342,16 @@ YamlNode ParseYaml(absl::string_view text, absl::string_view source_name,
   } catch (const YAML::Exception& error) {
     problems->Add(source.At(error.mark),
                   absl::StrCat("not valid YAML: ", error.msg));
+    return std::nullopt;
   } catch (const std::exception& error) {
     problems->Add(source.At(-1, -1),
                   absl::StrCat("not valid YAML: ", error.what()));
+    return std::nullopt;
   }
-  return std::move(builder).TakeRoot();
+  if (builder.too_large()) return std::nullopt;
+  YamlNode root = std::move(builder).TakeRoot();
+  if (root.kind == YamlNode::Kind::kNull) root.place = source.At(0, 0);
+  return root;
 }
 
 }  // namespace seraph

@@ -6,6 +6,7 @@
 #define SERAPH_COMMON_CONFIG_YAML_TREE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,16 @@ inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 // any, for: text that is not YAML, not UTF-8, larger than kMaxYamlBytes or with
 // more than 100,000 values; tabs in the indentation; a second document;
 // directives, tags, anchors and aliases; a key twice in one map; a key that is
-// not a plain word; more than 32 levels. Returns what could be read; a file
-// without any value gives a null node and no problem. Never throws.
+// not plain text; more than 32 levels. Never throws.
+//
+// Returns what could be read, or nullopt where it makes no sense to look for
+// further problems in it. A text without any value gives a null node.
 //
 // `source` names the text in every Place; with `lines` false (an override's
 // value) places have the source alone.
-YamlNode ParseYaml(absl::string_view text, absl::string_view source, bool lines,
-                   Problems* problems);
+std::optional<YamlNode> ParseYaml(absl::string_view text,
+                                  absl::string_view source, bool lines,
+                                  Problems* problems);
 
 }  // namespace seraph
 
