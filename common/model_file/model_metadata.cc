@@ -1,6 +1,8 @@
 #include "common/model_file/model_metadata.h"
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -107,7 +109,9 @@ class Fields {
 
  private:
   std::string Path(const std::string& key) const {
-    return path_.empty() ? key : absl::StrCat(path_, ".", key);
+    return path_.empty() ? key
+           : key.empty() ? path_
+                         : absl::StrCat(path_, ".", key);
   }
 
   const Json* Find(const std::string& key) const {
@@ -120,8 +124,10 @@ class Fields {
 
   void Fail(const std::string& key, absl::string_view what) const {
     if (!status_.ok()) return;
+    const std::string path = Path(key);
     status_ = absl::InvalidArgumentError(
-        absl::StrCat("the model's metadata: '", Path(key), "' ", what));
+        absl::StrCat("the model's metadata", path.empty() ? "" : ": '", path,
+                     path.empty() ? " " : "' ", what));
   }
 
   const Json& object_;
@@ -149,20 +155,34 @@ void ReadModel(const Fields& from, ModelSpec* to) {
   from.Get("huber_delta", &to->huber_delta);
 }
 
-Json LabelsToJson(const ModelMetadata::Labels& labels) {
-  return {{"kind", labels.kind},
+constexpr std::pair<TaskKind, absl::string_view> kTasks[] = {
+    {TaskKind::kRegression, "regression"},
+    {TaskKind::kBinary, "binary"},
+    {TaskKind::kMulticlass, "multiclass"}};
+
+std::optional<TaskKind> ParseTask(absl::string_view name) {
+  for (const auto& [task, candidate] : kTasks) {
+    if (candidate == name) return task;
+  }
+  return std::nullopt;
+}
+
+Json LabelsToJson(const LabelMap& labels) {
+  return {{"task", Text(kTasks[static_cast<int>(labels.task)].second)},
           {"negative", labels.negative},
           {"positive", labels.positive},
           {"first_class", labels.first_class},
-          {"classes", labels.classes}};
+          {"classes", labels.classes},
+          {"texts", labels.texts}};
 }
 
-void ReadLabels(const Fields& from, ModelMetadata::Labels* to) {
-  from.Get("kind", &to->kind);
+void ReadLabels(const Fields& from, LabelMap* to) {
+  from.GetName("task", ParseTask, &to->task);
   from.Get("negative", &to->negative);
   from.Get("positive", &to->positive);
   from.Get("first_class", &to->first_class);
   from.Get("classes", &to->classes);
+  from.Get("texts", &to->texts);
 }
 
 Json OptionsToJson(const DataOptions& options) {
@@ -198,6 +218,10 @@ absl::Status Validate(const ModelMetadata& metadata) {
       !metadata.model.classes.has_value()) {
     return absl::InvalidArgumentError(
         "the model's metadata: 'model.classes' is missing");
+  }
+  if (metadata.labels.task != TaskOf(metadata.model.kind)) {
+    return absl::InvalidArgumentError(
+        "the model's metadata: 'labels.task' is not that of 'model.kind'");
   }
   return absl::OkStatus();
 }

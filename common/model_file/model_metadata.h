@@ -2,12 +2,12 @@
 #ifndef SERAPH_COMMON_MODEL_FILE_MODEL_METADATA_H_
 #define SERAPH_COMMON_MODEL_FILE_MODEL_METADATA_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/dataset/data_options.h"
+#include "common/dataset/label_map.h"
 #include "common/model/model_spec.h"
 
 namespace seraph {
@@ -17,17 +17,8 @@ struct ModelMetadata {
   // softmax has its classes, found in the data where the job did not say.
   ModelSpec model;
 
-  // Which raw labels of a data file are which classes; as LabelMap in
-  // proto/dataset.proto.
-  struct Labels {
-    std::string kind = "identity";  // "identity", "binary", "multiclass".
-    double negative = 0;            // binary: the raw label of class 0 ...
-    double positive = 1;            // ... and of class 1.
-    int64_t first_class = 0;        // multiclass: the raw label of class 0.
-    uint32_t classes = 0;           // multiclass.
-    friend bool operator==(const Labels&, const Labels&) = default;
-  };
-  Labels labels;
+  // Which labels of a data file are which classes.
+  LabelMap labels;
 
   // How the training data was read: the defaults for the data to predict.
   DataFormat data_format = DataFormat::kLibsvm;

@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -44,6 +47,24 @@ class TempFolder {
     file.write(content.data(), content.size());
     EXPECT_TRUE(file.flush().good()) << path;
     return path;
+  }
+
+  // The bytes of a file in the folder; "" if there is none.
+  std::string Read(absl::string_view name) const {
+    std::ifstream file(Path(name), std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+  }
+
+  // The names of what lies in the folder itself, sorted.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
   }
 
  private:
