@@ -30,9 +30,9 @@ absl::Status NotFinite(const ModelTable& table, Key key, const float* values) {
 
 }  // namespace
 
-void GradientSums::Reset(size_t keys, size_t stride) {
-  stride_ = stride;
-  sums_.assign(keys * stride, 0.0);
+void GradientSums::Reset(size_t keys, size_t width) {
+  width_ = width;
+  sums_.assign(keys * width, 0.0);
   touched_.assign(keys, 0);
 }
 
@@ -40,10 +40,10 @@ absl::Status GradientSums::Finish(const ModelTable& table,
                                   absl::Span<const Key> keys, size_t examples,
                                   TableGradient* gradient) const {
   gradient->keys = keys;
-  gradient->values.resize(keys.size() * table.width);
+  gradient->values.resize(keys.size() * width_);
   for (size_t i = 0; i < keys.size(); ++i) {
-    float* values = gradient->values.data() + i * table.width;
-    if (!Store(sums_.data() + i * stride_, table.width, examples, values)) {
+    float* values = gradient->values.data() + i * width_;
+    if (!Store(sums_.data() + i * width_, width_, examples, values)) {
       return NotFinite(table, keys[i], values);
     }
   }
@@ -55,17 +55,17 @@ absl::Status GradientSums::FinishTouched(const ModelTable& table,
                                          size_t examples,
                                          TableGradient* gradient) const {
   gradient->own_keys.clear();
-  gradient->values.resize(keys.size() * table.width);
+  gradient->values.resize(keys.size() * width_);
   float* values = gradient->values.data();
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!touched_[i]) continue;
-    if (!Store(sums_.data() + i * stride_, table.width, examples, values)) {
+    if (!Store(sums_.data() + i * width_, width_, examples, values)) {
       return NotFinite(table, keys[i], values);
     }
-    values += table.width;
+    values += width_;
     gradient->own_keys.push_back(keys[i]);
   }
-  gradient->values.resize(gradient->own_keys.size() * table.width);
+  gradient->values.resize(gradient->own_keys.size() * width_);
   gradient->keys = gradient->own_keys;
   return absl::OkStatus();
 }

@@ -18,13 +18,11 @@ namespace seraph {
 // batch to batch. Threads: one at a time.
 class GradientSums {
  public:
-  // Starts a batch of `keys` keys, all sums 0. A row has `stride` sums, of
-  // which the first are the table's values; more than its width pads a row to
-  // whole vectors.
-  void Reset(size_t keys, size_t stride);
+  // Starts a batch of `keys` keys of `width` values each, all sums 0.
+  void Reset(size_t keys, size_t width);
 
-  // The sums of a key, [stride].
-  double* row(size_t position) { return sums_.data() + position * stride_; }
+  // The sums of a key, [width].
+  double* row(size_t position) { return sums_.data() + position * width_; }
 
   // Says that the key got a part of the gradient, be it 0.
   void Touch(size_t position) { touched_[position] = 1; }
@@ -33,6 +31,7 @@ class GradientSums {
   //
   // Errors: OutOfRange for a value that is not a finite float32; it names the
   // table and the key. `gradient` is then unspecified.
+  // Requires: `table` has the width and `keys` the size given to Reset.
   absl::Status Finish(const ModelTable& table, absl::Span<const Key> keys,
                       size_t examples, TableGradient* gradient) const;
 
@@ -42,8 +41,8 @@ class GradientSums {
                              TableGradient* gradient) const;
 
  private:
-  size_t stride_ = 1;
-  std::vector<double> sums_;      // [keys * stride].
+  size_t width_ = 1;
+  std::vector<double> sums_;      // [keys * width].
   std::vector<uint8_t> touched_;  // [keys].
 };
 

@@ -22,9 +22,9 @@ ModelTable Weights(uint32_t width) {
   return table;
 }
 
-TEST(GradientSumsTest, DividesByTheExamplesAndDropsThePadding) {
+TEST(GradientSumsTest, DividesByTheExamples) {
   GradientSums sums;
-  sums.Reset(/*keys=*/2, /*stride=*/4);
+  sums.Reset(/*keys=*/2, /*width=*/3);
   sums.row(0)[0] = 6;
   sums.row(0)[2] = 9;
   sums.row(1)[1] = -3;

@@ -46,8 +46,8 @@ absl::Status LinearModel::Gradient(const Batch& batch, const BatchKeys& keys,
                                    MetricSums* sums) {
   SERAPH_RETURN_IF_ERROR(Score(batch, keys, rows, &scores_));
   MetricSums batch_sums;
-  bias_sums_.Reset(1, /*stride=*/1);
-  weight_sums_.Reset(keys.tables[weights_].size(), /*stride=*/1);
+  bias_sums_.Reset(1, /*width=*/1);
+  weight_sums_.Reset(keys.tables[weights_].size(), /*width=*/1);
   double* const sum_of = weight_sums_.row(0);
   const bool violated_only = spec_.kind == ModelKind::kSvm;
   for (size_t i = 0; i < batch.size(); ++i) {

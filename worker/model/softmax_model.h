@@ -37,23 +37,15 @@ class SoftmaxModel final : public Model {
  private:
   // Errors: InvalidArgument for an impossible label of example `i`.
   absl::Status CheckLabel(double label, size_t i) const;
-  // The bias and the weights in double, each row padded with zeros.
-  void Widen(TableRows rows);
-  // Sets padded_scores_ to those of example `i`. Requires: Widen was called.
-  absl::Status ScoreExample(const Batch& batch, const BatchKeys& keys,
-                            TableRows rows, size_t i);
 
   const size_t classes_;
-  const size_t stride_;  // Classes, rounded up to whole vectors.
   const std::vector<ModelTable> tables_;
   const bool has_bias_;
   const size_t weights_;  // The index of "weights".
 
   FeatureKeys feature_keys_;
-  std::vector<double> bias_;           // [stride].
-  std::vector<double> wide_;           // [n * stride].
-  std::vector<double> padded_scores_;  // [stride].
-  std::vector<double> slopes_;         // [stride]; the padding stays 0.
+  std::vector<double> scores_;  // [b * classes].
+  std::vector<double> slopes_;  // [classes].
   GradientSums bias_sums_;
   GradientSums weight_sums_;
 };
