@@ -25,6 +25,16 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+// What a node says of itself with each heartbeat.
+struct NodeLoad {
+  uint64_t memory_bytes = 0;  // Resident.
+  uint32_t partitions = 0;
+  uint64_t rows = 0;
+  uint32_t ranks = 0;
+
+  friend bool operator==(const NodeLoad&, const NodeLoad&) = default;
+};
+
 }  // namespace seraph
 
 #endif  // SERAPH_COMMON_CLUSTER_NODE_H_

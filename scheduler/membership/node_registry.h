@@ -15,16 +15,6 @@
 
 namespace seraph {
 
-// What a node says of itself with each heartbeat.
-struct NodeLoad {
-  uint64_t memory_bytes = 0;  // Resident.
-  uint32_t partitions = 0;
-  uint64_t rows = 0;
-  uint32_t ranks = 0;
-
-  friend bool operator==(const NodeLoad&, const NodeLoad&) = default;
-};
-
 enum class NodeState { kAlive, kDead, kLeft };
 
 struct NodeRecord {
