@@ -165,8 +165,8 @@ std::optional<PartOutcome> Partition::JudgeSession(
 
 std::optional<PartOutcome> Partition::Judge(const PushMessage& message) {
   if (message.epoch != epoch_) return StaleEpoch(message.epoch);
-  if (!state_.failure().empty()) {
-    return PartOutcome{.code = PartCode::kFailed, .message = state_.failure()};
+  if (!failure().empty()) {
+    return PartOutcome{.code = PartCode::kFailed, .message = failure()};
   }
   if (absl::Status shape = CheckShape(message); !shape.ok()) {
     return Invalid(shape);
@@ -293,9 +293,9 @@ PartOutcome Partition::CheckPull(const PullMessage& message) const {
 }
 
 std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
-  if (!state_.failure().empty()) {
+  if (!failure().empty()) {
     return AnswerTo(message.ticket,
-                    {.code = PartCode::kFailed, .message = state_.failure()});
+                    {.code = PartCode::kFailed, .message = failure()});
   }
   if (message.clock.has_value()) {
     PartOutcome rank = CheckRank(*message.rank);
@@ -337,6 +337,11 @@ void Partition::AnswerParked(std::vector<Answer>* answers) {
   parked_.erase(
       std::stable_partition(parked_.begin(), parked_.end(), still_waits),
       parked_.end());
+}
+
+void Partition::Fail(std::string reason, std::vector<Answer>* answers) {
+  if (failure_.empty()) failure_ = std::move(reason);
+  AnswerParked(answers);
 }
 
 void Partition::Close(std::vector<Answer>* answers) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,6 +47,15 @@ class Partition {
   // that became due.
   void Push(PushMessage message, std::vector<Answer>* answers);
   void Pull(PullMessage message, std::vector<Answer>* answers);
+
+  // Ends all waiting pulls, and whatever comes later, with kFailed and this
+  // reason: the server cannot go on with the partition.
+  void Fail(std::string reason, std::vector<Answer>* answers);
+
+  // Why the partition cannot go on; empty while all is well.
+  const std::string& failure() const {
+    return failure_.empty() ? state_.failure() : failure_;
+  }
 
   // Ends all waiting pulls with kNotHere: the partition goes away.
   void Close(std::vector<Answer>* answers);
@@ -97,6 +107,7 @@ class Partition {
   size_t staged_bytes_ = 0;
   std::vector<PullMessage> parked_;
   uint64_t differing_repeats_ = 0;
+  std::string failure_;  // Of this replica alone, not from the log.
 };
 
 }  // namespace seraph

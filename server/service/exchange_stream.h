@@ -1,0 +1,55 @@
+// The server's end of one Exchange stream.
+#ifndef SERAPH_SERVER_SERVICE_EXCHANGE_STREAM_H_
+#define SERAPH_SERVER_SERVICE_EXCHANGE_STREAM_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/parameters.grpc.pb.h"
+#include "server/service/parameter_calls.h"
+
+namespace seraph {
+
+// Reads requests one after the other, hands each on, and writes replies in the
+// order in which they become ready. A request that waits holds nothing up.
+// What becomes ready after the stream has ended is dropped: the client sends
+// its unanswered requests again on its next stream.
+//
+// Deletes itself when gRPC is done with it.
+class ExchangeStream final
+    : public grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply> {
+ public:
+  // `calls` must outlive the server's last stream.
+  explicit ExchangeStream(ParameterCalls* calls);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  // What replies write to; it outlives the stream while requests are out.
+  struct Outbox {
+    absl::Mutex mu;
+    ExchangeStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
+    std::deque<v1::ExchangeReply> replies ABSL_GUARDED_BY(mu);
+    bool writing ABSL_GUARDED_BY(mu) = false;
+    bool finished ABSL_GUARDED_BY(mu) = false;
+  };
+
+  static void Reply(const std::shared_ptr<Outbox>& outbox,
+                    v1::ExchangeReply reply);
+  void FinishOnce();
+
+  ParameterCalls& calls_;
+  const std::shared_ptr<Outbox> outbox_;
+  v1::ExchangeRequest request_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_EXCHANGE_STREAM_H_

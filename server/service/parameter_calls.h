@@ -1,0 +1,53 @@
+// The calls of the Parameters service that touch rows, apart from gRPC.
+#ifndef SERAPH_SERVER_SERVICE_PARAMETER_CALLS_H_
+#define SERAPH_SERVER_SERVICE_PARAMETER_CALLS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/parameters.pb.h"
+#include "server/service/job_directory.h"
+
+namespace seraph {
+
+// Splits a request into the messages of its partitions and joins their answers
+// into one reply. A reply leaves when its last part is answered; until then
+// the request holds memory and nothing else.
+//
+// `done` is called exactly once, on this thread or on the executor's.
+// Errors: as the proto says.
+//
+// Threads: every method may be called from any thread.
+class ParameterCalls {
+ public:
+  template <typename Reply>
+  using Done = absl::AnyInvocable<void(absl::StatusOr<Reply>)>;
+
+  // `jobs` must outlive this. `incarnation`: of this server.
+  ParameterCalls(JobDirectory* jobs, uint64_t incarnation)
+      : jobs_(*jobs), incarnation_(incarnation) {}
+
+  void Pull(const v1::PullRequest& request, Done<v1::PullReply> done);
+  void Push(const v1::PushRequest& request, Done<v1::PushReply> done);
+  void PushPull(const v1::PushPullRequest& request,
+                Done<v1::PushPullReply> done);
+  // The stream's form: never an error, which goes into the reply instead.
+  void Exchange(const v1::ExchangeRequest& request,
+                absl::AnyInvocable<void(v1::ExchangeReply)> done);
+  void BeginAttempt(const v1::BeginAttemptRequest& request,
+                    Done<v1::BeginAttemptReply> done);
+
+ private:
+  absl::StatusOr<std::shared_ptr<const ServedJob>> FindJob(
+      const v1::RequestHeader& header) const;
+
+  JobDirectory& jobs_;
+  const uint64_t incarnation_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_PARAMETER_CALLS_H_

@@ -1,0 +1,245 @@
+#include "server/service/parameter_service.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/grpc_status.h"
+#include "common/status/errors.h"
+#include "common/status/status_macros.h"
+#include "common/table/partitioning.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/table_codec.h"
+#include "server/service/exchange_stream.h"
+#include "server/service/export_stream.h"
+#include "server/service/request_codec.h"
+#include "server/service/unary_call.h"
+
+namespace seraph {
+namespace {
+
+grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
+                                    const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+// A stream that ends before it begins.
+class FailedExport final : public grpc::ServerWriteReactor<v1::RowChunk> {
+ public:
+  explicit FailedExport(const absl::Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+template <typename T>
+absl::StatusOr<std::vector<T>> Values(const std::string& bytes,
+                                      const char* field) {
+  if (bytes.size() % sizeof(T) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the field '", field, "' has ", bytes.size(),
+                     " bytes, no multiple of ", sizeof(T)));
+  }
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+void EncodeRank(const RankProgress& progress, uint32_t from_epoch,
+                v1::RankLedger* message) {
+  message->set_attempt(progress.attempt);
+  message->mutable_clock()->set_epoch(progress.next.epoch);
+  message->mutable_clock()->set_step(progress.next.step);
+  for (const LedgerRecord& record : progress.ledger) {
+    EncodeLedger(record, message->add_records());
+  }
+  for (size_t e = from_epoch; e < progress.epoch_ends.size(); ++e) {
+    EncodeLedger(progress.epoch_ends[e], message->add_epoch_ends());
+  }
+}
+
+}  // namespace
+
+grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>*
+ParameterService::Exchange(grpc::CallbackServerContext* context) {
+  return new ExchangeStream(&calls_);
+}
+
+grpc::ServerUnaryReactor* ParameterService::Pull(
+    grpc::CallbackServerContext* context, const v1::PullRequest* request,
+    v1::PullReply* reply) {
+  auto* call = new UnaryCall<v1::PullReply>(reply);
+  calls_.Pull(*request, call->Answer());
+  return call;
+}
+
+grpc::ServerUnaryReactor* ParameterService::Push(
+    grpc::CallbackServerContext* context, const v1::PushRequest* request,
+    v1::PushReply* reply) {
+  auto* call = new UnaryCall<v1::PushReply>(reply);
+  calls_.Push(*request, call->Answer());
+  return call;
+}
+
+grpc::ServerUnaryReactor* ParameterService::PushPull(
+    grpc::CallbackServerContext* context, const v1::PushPullRequest* request,
+    v1::PushPullReply* reply) {
+  auto* call = new UnaryCall<v1::PushPullReply>(reply);
+  calls_.PushPull(*request, call->Answer());
+  return call;
+}
+
+grpc::ServerUnaryReactor* ParameterService::BeginAttempt(
+    grpc::CallbackServerContext* context,
+    const v1::BeginAttemptRequest* request, v1::BeginAttemptReply* reply) {
+  auto* call = new UnaryCall<v1::BeginAttemptReply>(reply);
+  calls_.BeginAttempt(*request, call->Answer());
+  return call;
+}
+
+absl::Status ParameterService::CheckIncarnation(uint64_t incarnation) const {
+  if (incarnation == self_.incarnation) return absl::OkStatus();
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "the order is for another start of server ", self_.name)),
+      "OTHER_INCARNATION");
+}
+
+absl::Status ParameterService::Assign(
+    const v1::AssignPartitionsRequest& request) {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+  Assignment assignment;
+  assignment.job = JobNameOf(request.job());
+  assignment.ranks = request.ranks();
+  SERAPH_ASSIGN_OR_RETURN(assignment.sync.spec, FromProto(request.sync()));
+  assignment.sync.epoch_barrier = request.epoch_barrier();
+  assignment.steps_per_epoch = request.steps_per_epoch();
+  assignment.epochs = request.epochs();
+  assignment.skip_non_finite = request.skip_non_finite();
+  for (const v1::TableSpec& message : request.tables()) {
+    SERAPH_ASSIGN_OR_RETURN(TableSpec table, FromProto(message));
+    assignment.tables.push_back(std::move(table));
+  }
+  for (const v1::PartitionPlacement& place : request.partitions()) {
+    assignment.pieces.push_back(
+        {place.table(), place.partition(), place.epoch()});
+  }
+  return jobs_.Assign(assignment);
+}
+
+grpc::ServerUnaryReactor* ParameterService::AssignPartitions(
+    grpc::CallbackServerContext* context,
+    const v1::AssignPartitionsRequest* request,
+    v1::AssignPartitionsReply* reply) {
+  const absl::Status status = Assign(*request);
+  reply->set_incarnation(self_.incarnation);
+  reply->set_generation(request->job().generation());
+  return FinishNow(context, status);
+}
+
+absl::StatusOr<PartitionActor*> ParameterService::FindPartition(
+    const v1::JobRef& job, uint64_t incarnation, uint32_t table,
+    uint32_t partition, std::shared_ptr<const ServedJob>* keep) const {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  SERAPH_ASSIGN_OR_RETURN(*keep, jobs_.Find(JobNameOf(job)));
+  PartitionActor* actor = (*keep)->Find(table, partition);
+  if (actor == nullptr) {
+    return absl::NotFoundError(absl::StrCat(
+        "table ", table, ", partition ", partition, " is not on this server"));
+  }
+  return actor;
+}
+
+grpc::ServerUnaryReactor* ParameterService::LoadRows(
+    grpc::CallbackServerContext* context, const v1::LoadRowsRequest* request,
+    v1::LoadRowsReply* reply) {
+  std::shared_ptr<const ServedJob> job;
+  const auto actor =
+      FindPartition(request->job(), request->incarnation(), request->table(),
+                    request->partition(), &job);
+  if (!actor.ok()) return FinishNow(context, actor.status());
+  auto keys = Values<Key>(request->keys(), "keys");
+  if (!keys.ok()) return FinishNow(context, keys.status());
+  auto values = Values<float>(request->values(), "values");
+  if (!values.ok()) return FinishNow(context, values.status());
+  for (Key& key : *keys) key = ToMixedKey((*actor)->options().table, key);
+
+  auto* call = new UnaryCall<v1::LoadRowsReply>(reply);
+  (*actor)->Run([keys = *std::move(keys), values = *std::move(values),
+                 answer = call->Answer()](Partition& partition) mutable {
+    const absl::Status status =
+        partition.Load(std::move(keys), std::move(values));
+    if (status.ok()) {
+      answer(v1::LoadRowsReply());
+    } else {
+      answer(status);
+    }
+  });
+  return call;
+}
+
+grpc::ServerWriteReactor<v1::RowChunk>* ParameterService::ExportPartition(
+    grpc::CallbackServerContext* context,
+    const v1::ExportPartitionRequest* request) {
+  std::shared_ptr<const ServedJob> job;
+  const auto actor =
+      FindPartition(request->job(), request->incarnation(), request->table(),
+                    request->partition(), &job);
+  if (!actor.ok()) return new FailedExport(actor.status());
+  return new ExportStream(std::move(job), *actor);
+}
+
+grpc::ServerUnaryReactor* ParameterService::ReadLedger(
+    grpc::CallbackServerContext* context, const v1::ReadLedgerRequest* request,
+    v1::ReadLedgerReply* reply) {
+  std::shared_ptr<const ServedJob> job;
+  const auto ledger =
+      FindPartition(request->job(), self_.incarnation, 0, 0, &job);
+  if (!ledger.ok()) return FinishNow(context, ledger.status());
+  auto* call = new UnaryCall<v1::ReadLedgerReply>(reply);
+  (*ledger)->Run([generation = job->name.generation,
+                  from_epoch = request->from_epoch(),
+                  answer = call->Answer()](Partition& partition) {
+    v1::ReadLedgerReply reply;
+    reply.set_generation(generation);
+    reply.set_failure(partition.failure());
+    reply.set_skipped_rows(partition.state().skipped_rows());
+    for (uint32_t rank = 0; rank < partition.state().ranks(); ++rank) {
+      EncodeRank(partition.state().rank(rank), from_epoch, reply.add_ranks());
+    }
+    answer(std::move(reply));
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ParameterService::DropJob(
+    grpc::CallbackServerContext* context, const v1::DropJobRequest* request,
+    v1::DropJobReply* reply) {
+  jobs_.Drop(JobNameOf(request->job()));
+  return FinishNow(context, absl::OkStatus());
+}
+
+grpc::ServerUnaryReactor* ParameterService::DescribeServer(
+    grpc::CallbackServerContext* context,
+    const v1::DescribeServerRequest* request, v1::DescribeServerReply* reply) {
+  ToProto(self_, reply->mutable_node());
+  for (const auto& job : jobs_.All()) {
+    for (const auto& [place, actor] : job->partitions) {
+      v1::PartitionState* state = reply->add_partitions();
+      state->set_job(job->name.id);
+      state->set_table(job->tables[place.first].name);
+      state->set_partition(place.second);
+      state->set_epoch(actor->epoch());
+      state->set_rows(actor->gauges().rows);
+      state->set_memory_bytes(actor->gauges().bytes);
+      state->set_position(actor->gauges().position);
+      state->set_parked_pulls(actor->gauges().parked);
+    }
+  }
+  return FinishNow(context, absl::OkStatus());
+}
+
+}  // namespace seraph

@@ -1,0 +1,74 @@
+// The Parameters service: decodes, calls, encodes.
+#ifndef SERAPH_SERVER_SERVICE_PARAMETER_SERVICE_H_
+#define SERAPH_SERVER_SERVICE_PARAMETER_SERVICE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include "common/cluster/node.h"
+#include "proto/parameters.grpc.pb.h"
+#include "server/service/job_directory.h"
+#include "server/service/parameter_calls.h"
+
+namespace seraph {
+
+// proto/parameters.proto documents every method. Orders of the scheduler name
+// the incarnation that they are for, and are refused by any other.
+//
+// Threads: gRPC's.
+class ParameterService final : public v1::Parameters::CallbackService {
+ public:
+  // `jobs` and `calls` must outlive the server that this is registered with.
+  ParameterService(Node self, JobDirectory* jobs, ParameterCalls* calls)
+      : self_(std::move(self)), jobs_(*jobs), calls_(*calls) {}
+
+  grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>* Exchange(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Pull(grpc::CallbackServerContext* context,
+                                 const v1::PullRequest* request,
+                                 v1::PullReply* reply) override;
+  grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
+                                 const v1::PushRequest* request,
+                                 v1::PushReply* reply) override;
+  grpc::ServerUnaryReactor* PushPull(grpc::CallbackServerContext* context,
+                                     const v1::PushPullRequest* request,
+                                     v1::PushPullReply* reply) override;
+  grpc::ServerUnaryReactor* BeginAttempt(grpc::CallbackServerContext* context,
+                                         const v1::BeginAttemptRequest* request,
+                                         v1::BeginAttemptReply* reply) override;
+  grpc::ServerUnaryReactor* AssignPartitions(
+      grpc::CallbackServerContext* context,
+      const v1::AssignPartitionsRequest* request,
+      v1::AssignPartitionsReply* reply) override;
+  grpc::ServerUnaryReactor* LoadRows(grpc::CallbackServerContext* context,
+                                     const v1::LoadRowsRequest* request,
+                                     v1::LoadRowsReply* reply) override;
+  grpc::ServerWriteReactor<v1::RowChunk>* ExportPartition(
+      grpc::CallbackServerContext* context,
+      const v1::ExportPartitionRequest* request) override;
+  grpc::ServerUnaryReactor* ReadLedger(grpc::CallbackServerContext* context,
+                                       const v1::ReadLedgerRequest* request,
+                                       v1::ReadLedgerReply* reply) override;
+  grpc::ServerUnaryReactor* DropJob(grpc::CallbackServerContext* context,
+                                    const v1::DropJobRequest* request,
+                                    v1::DropJobReply* reply) override;
+  grpc::ServerUnaryReactor* DescribeServer(
+      grpc::CallbackServerContext* context,
+      const v1::DescribeServerRequest* request,
+      v1::DescribeServerReply* reply) override;
+
+ private:
+  absl::Status CheckIncarnation(uint64_t incarnation) const;
+  absl::Status Assign(const v1::AssignPartitionsRequest& request);
+  // The partition an order speaks of, and the job that keeps it alive.
+  absl::StatusOr<PartitionActor*> FindPartition(
+      const v1::JobRef& job, uint64_t incarnation, uint32_t table,
+      uint32_t partition, std::shared_ptr<const ServedJob>* keep) const;
+
+  const Node self_;
+  JobDirectory& jobs_;
+  ParameterCalls& calls_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_PARAMETER_SERVICE_H_

@@ -1,0 +1,220 @@
+#include "server/service/request_codec.h"
+
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status/status_macros.h"
+
+namespace seraph {
+namespace {
+
+Clock DecodeClock(const v1::Clock& clock) {
+  return {clock.epoch(), clock.step()};
+}
+
+void EncodeClock(Clock clock, v1::Clock* message) {
+  message->set_epoch(clock.epoch);
+  message->set_step(clock.step);
+}
+
+// Walks over the bytes of a bulk field, part after part.
+class Tail {
+ public:
+  explicit Tail(const std::string& bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  absl::Status Take(size_t count, const char* field, std::vector<T>* out) {
+    if (count > (bytes_.size() - offset_) / sizeof(T)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the field '", field, "' is shorter than its parts say (",
+          bytes_.size(), " bytes)"));
+    }
+    out->resize(count);
+    if (count > 0) {
+      std::memcpy(out->data(), bytes_.data() + offset_, count * sizeof(T));
+    }
+    offset_ += count * sizeof(T);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckEnd(const char* field) const {
+    if (offset_ == bytes_.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the field '", field, "' has ", bytes_.size() - offset_,
+                     " bytes more than its parts say"));
+  }
+
+ private:
+  const std::string& bytes_;
+  size_t offset_ = 0;
+};
+
+// Takes a part's keys and finds its partition; `out` is the keys' place in
+// the message of `decoded`.
+template <typename Part, typename Message>
+absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
+                      DecodedPart<Message>* decoded) {
+  decoded->actor = job.Find(part.table(), part.partition());
+  if (decoded->actor == nullptr) {
+    decoded->refusal = {
+        .code = PartCode::kNotHere,
+        .message = absl::StrCat("table ", part.table(), ", partition ",
+                                part.partition(), " is not on this server")};
+  }
+  if (part.encoding() == v1::KEY_ENCODING_RAW64) {
+    return keys->Take(part.key_count(), "keys", &decoded->message.keys);
+  }
+  if (part.encoding() != v1::KEY_ENCODING_RANGE) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown key encoding ", part.encoding()));
+  }
+  if (decoded->actor == nullptr || part.key_count() == 0) {
+    return absl::OkStatus();
+  }
+  // Before memory is taken for them: the keys must be the partition's.
+  const KeyRange& range = decoded->actor->range();
+  if (!range.Contains(part.first_key()) ||
+      part.key_count() - 1 > range.last - part.first_key()) {
+    decoded->actor = nullptr;
+    decoded->refusal = {
+        .code = PartCode::kInvalid,
+        .message = absl::StrCat(part.key_count(), " keys from ",
+                                part.first_key(), ": the partition holds ",
+                                range.first, " to ", range.last)};
+    return absl::OkStatus();
+  }
+  decoded->message.keys.resize(part.key_count());
+  std::iota(decoded->message.keys.begin(), decoded->message.keys.end(),
+            part.first_key());
+  return absl::OkStatus();
+}
+
+// float32 values per key of a part's table; 0 where there is no such table.
+size_t WidthOf(const ServedJob& job, uint32_t table) {
+  return table < job.tables.size() ? job.tables[table].width : 0;
+}
+
+}  // namespace
+
+JobName JobNameOf(const v1::JobRef& job) {
+  return {job.id(), job.generation()};
+}
+
+std::optional<RankName> RankNameOf(const v1::RequestHeader& header) {
+  if (!header.has_rank()) return std::nullopt;
+  return RankName{header.rank().rank(), header.rank().attempt()};
+}
+
+LedgerRecord DecodeLedger(const v1::LedgerRecord& message) {
+  return {.clock = DecodeClock(message.clock()),
+          .position_epoch = message.position().epoch(),
+          .position_record = message.position().record(),
+          .sums = {message.sums().begin(), message.sums().end()}};
+}
+
+void EncodeLedger(const LedgerRecord& record, v1::LedgerRecord* message) {
+  EncodeClock(record.clock, message->mutable_clock());
+  message->mutable_position()->set_epoch(record.position_epoch);
+  message->mutable_position()->set_record(record.position_record);
+  message->mutable_sums()->Add(record.sums.begin(), record.sums.end());
+}
+
+absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
+    const v1::PullRequest& request, const ServedJob& job) {
+  std::vector<DecodedPart<PullMessage>> parts(request.parts_size());
+  const std::optional<RankName> rank = RankNameOf(request.header());
+  size_t reply_bytes = 0;
+  for (const v1::PullPart& part : request.parts()) {
+    reply_bytes +=
+        size_t{part.key_count()} * WidthOf(job, part.table()) * sizeof(float);
+  }
+  if (reply_bytes > kMaxReplyBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the answer would have ", reply_bytes, " bytes; at most ",
+                     kMaxReplyBytes, " fit: pull fewer keys at once"));
+  }
+  Tail keys(request.keys());
+  for (int i = 0; i < request.parts_size(); ++i) {
+    PullMessage& message = parts[i].message;
+    message.epoch = request.parts(i).epoch();
+    message.rank = rank;
+    if (request.has_clock()) message.clock = DecodeClock(request.clock());
+    SERAPH_RETURN_IF_ERROR(TakeKeys(request.parts(i), job, &keys, &parts[i]));
+  }
+  SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
+  return parts;
+}
+
+absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
+    const v1::PushRequest& request, const ServedJob& job) {
+  std::vector<DecodedPart<PushMessage>> parts(request.parts_size());
+  const std::optional<RankName> rank = RankNameOf(request.header());
+  Tail keys(request.keys());
+  Tail values(request.values());
+  for (int i = 0; i < request.parts_size(); ++i) {
+    const v1::PushPart& part = request.parts(i);
+    PushMessage& message = parts[i].message;
+    message.epoch = part.epoch();
+    message.rank = rank;
+    message.clock = DecodeClock(request.clock());
+    message.session = request.header().session();
+    message.number = request.number();
+    message.ends_epoch = request.ends_epoch();
+    message.examples = request.examples();
+    message.chunk = part.chunk();
+    message.chunks = part.chunks() == 0 ? 1 : part.chunks();
+    SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, &keys, &parts[i]));
+    SERAPH_RETURN_IF_ERROR(
+        values.Take(size_t{part.key_count()} * WidthOf(job, part.table()),
+                    "values", &message.values));
+    if (parts[i].actor != nullptr && parts[i].actor->options().is_ledger) {
+      message.ledger = DecodeLedger(request.ledger());
+    }
+  }
+  SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
+  SERAPH_RETURN_IF_ERROR(values.CheckEnd("values"));
+  return parts;
+}
+
+void EncodeResult(const Answer& answer, v1::PartResult* result) {
+  const PartOutcome& outcome = answer.outcome;
+  switch (outcome.code) {
+    case PartCode::kOk:
+      result->set_code(v1::PART_OK);
+      break;
+    case PartCode::kNotHere:
+      result->set_code(v1::PART_NOT_HERE);
+      break;
+    case PartCode::kStaleEpoch:
+      result->set_code(v1::PART_STALE_EPOCH);
+      break;
+    case PartCode::kStaleAttempt:
+      result->set_code(v1::PART_STALE_ATTEMPT);
+      break;
+    case PartCode::kUnknownAttempt:
+      result->set_code(v1::PART_UNKNOWN_ATTEMPT);
+      break;
+    case PartCode::kExpectedClock:
+      result->set_code(v1::PART_EXPECTED_CLOCK);
+      EncodeClock(outcome.expected, result->mutable_expected());
+      break;
+    case PartCode::kInvalid:
+      result->set_code(v1::PART_INVALID);
+      break;
+    case PartCode::kRetryAfter:
+      result->set_code(v1::PART_RETRY_AFTER);
+      result->set_retry_after_ms(outcome.retry_after_ms);
+      break;
+    case PartCode::kFailed:
+      result->set_code(v1::PART_FAILED);
+      break;
+  }
+  result->set_message(outcome.message);
+  result->set_epoch(answer.epoch);
+  result->set_position(answer.position);
+}
+
+}  // namespace seraph

@@ -1,0 +1,48 @@
+// Between the protocol's pull and push messages and a partition's.
+#ifndef SERAPH_SERVER_SERVICE_REQUEST_CODEC_H_
+#define SERAPH_SERVER_SERVICE_REQUEST_CODEC_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/parameters.pb.h"
+#include "server/core/partition_messages.h"
+#include "server/service/job_directory.h"
+
+namespace seraph {
+
+// A part of a request: where it goes, or why it goes nowhere.
+template <typename Message>
+struct DecodedPart {
+  PartitionActor* actor = nullptr;  // Null: `refusal` is the outcome.
+  PartOutcome refusal;
+  Message message;
+};
+
+// One decoded part for each part of the request, in its order. What is wrong
+// with one part alone becomes its refusal.
+//
+// Errors: InvalidArgument where the message contradicts itself (lengths of
+// keys and values), or where the answer would be larger than kMaxReplyBytes.
+absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
+    const v1::PullRequest& request, const ServedJob& job);
+absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
+    const v1::PushRequest& request, const ServedJob& job);
+
+inline constexpr size_t kMaxReplyBytes = size_t{1} << 30;
+
+// Everything but a pull's values.
+void EncodeResult(const Answer& answer, v1::PartResult* result);
+
+JobName JobNameOf(const v1::JobRef& job);
+std::optional<RankName> RankNameOf(const v1::RequestHeader& header);
+
+LedgerRecord DecodeLedger(const v1::LedgerRecord& message);
+void EncodeLedger(const LedgerRecord& record, v1::LedgerRecord* message);
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_REQUEST_CODEC_H_
