@@ -238,8 +238,9 @@ absl::StatusOr<LoadedClusterConfig> ParseClusterConfig(
   for (const std::string& set : sources.sets) ApplySet(set, &root, &problems);
   LoadedClusterConfig loaded;
   ReadConfig(
-      root, [&](Section& s) { VisitClusterConfig(s, &loaded.config); },
-      &problems, &loaded.origins);
+      root, DescribeClusterConfig(),
+      [&](Section& s) { VisitClusterConfig(s, &loaded.config); }, &problems,
+      &loaded.origins);
   SERAPH_RETURN_IF_ERROR(problems.ToStatus());
   return loaded;
 }

@@ -191,6 +191,7 @@ bool Field::ReadAs(const ValueType& type) {
     if (info_.required) {
       section_.pass_.problems->Add(
           section_.in_->place, absl::StrCat("'", info_.path, "' is missing"));
+      section_.failed_.push_back(name_);
     }
     return false;
   }
@@ -200,10 +201,13 @@ bool Field::ReadAs(const ValueType& type) {
   }
   const YamlNode& node = section_.in_->Find(name_)->value;
   section_.pass_.origins->emplace(info_.path, ToString(node.place));
-  return type.read(node, [&](const YamlNode& at, absl::string_view index,
-                             absl::string_view message) {
-    section_.Report(at.place, absl::StrCat(info_.path, index), message);
-  });
+  const bool good =
+      type.read(node, [&](const YamlNode& at, absl::string_view index,
+                          absl::string_view message) {
+        section_.Report(at.place, absl::StrCat(info_.path, index), message);
+      });
+  if (!good) section_.failed_.push_back(name_);
+  return good;
 }
 
 bool Field::BindScalar(const ScalarType& type) {

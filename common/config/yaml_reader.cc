@@ -51,6 +51,10 @@ bool Section::Given(absl::string_view name) const {
   return entry != nullptr && !IsReset(entry->value);
 }
 
+bool Section::Failed(absl::string_view name) const {
+  return std::find(failed_.begin(), failed_.end(), name) != failed_.end();
+}
+
 void Section::Complain(absl::string_view name, absl::string_view message) {
   if (pass_.mode != ConfigPass::Mode::kRead) return;
   const YamlEntry* entry = in_->Find(name);
@@ -149,8 +153,8 @@ void Section::ReportUnknownKeys() {
   }
 }
 
-void ReadConfig(const YamlNode& root, absl::FunctionRef<void(Section&)> visit,
-                Problems* problems,
+void ReadConfig(const YamlNode& root, const std::vector<KeyInfo>& keys,
+                absl::FunctionRef<void(Section&)> visit, Problems* problems,
                 std::map<std::string, std::string>* origins) {
   if (root.kind != YamlNode::Kind::kMap && root.kind != YamlNode::Kind::kNull) {
     problems->Add(root.place,
@@ -160,7 +164,7 @@ void ReadConfig(const YamlNode& root, absl::FunctionRef<void(Section&)> visit,
   ConfigPass pass(ConfigPass::Mode::kRead);
   pass.problems = problems;
   pass.origins = origins;
-  pass.keys = DescribeConfig(visit);
+  pass.keys = keys;
   Section section(&pass, "", &root, nullptr);
   visit(section);
   section.ReportUnknownKeys();

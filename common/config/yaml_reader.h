@@ -63,14 +63,19 @@ class Section {
   // reading.
   bool Given(absl::string_view name) const;
 
+  // Whether reading `name` found a problem, so that what depends on its value
+  // cannot be checked. False when not reading.
+  bool Failed(absl::string_view name) const;
+
   // Adds a problem at the value of `name` or, if it was not given, at this
   // section. Does nothing when not reading.
   void Complain(absl::string_view name, absl::string_view message);
 
  private:
   friend class Field;
-  friend void ReadConfig(const YamlNode&, absl::FunctionRef<void(Section&)>,
-                         Problems*, std::map<std::string, std::string>*);
+  friend void ReadConfig(const YamlNode&, const std::vector<KeyInfo>&,
+                         absl::FunctionRef<void(Section&)>, Problems*,
+                         std::map<std::string, std::string>*);
   friend YamlNode WriteConfig(absl::FunctionRef<void(Section&)>);
   friend std::vector<KeyInfo> DescribeConfig(absl::FunctionRef<void(Section&)>);
 
@@ -93,6 +98,7 @@ class Section {
   const YamlNode* const in_;  // Reading.
   YamlNode* const out_;       // Writing.
   std::vector<std::string> known_;
+  std::vector<std::string> failed_;
 };
 
 // One key, in the making: limits first, then the variable. Limits that the
@@ -187,10 +193,11 @@ class Field {
 
 // Reads `root`, a map or nothing, and reports every problem: unknown keys with
 // the nearest known name, missing and misplaced ones, wrong types and limits.
-// `origins` gets the path and place of every value that was given, and of list
-// items as "data.train[0]".
-void ReadConfig(const YamlNode& root, absl::FunctionRef<void(Section&)> visit,
-                Problems* problems,
+// `keys` is what DescribeConfig says of the visitor: a key in a wrong section
+// is told where it belongs. `origins` gets the path and place of every value
+// that was given, and of list items as "data.train[0]".
+void ReadConfig(const YamlNode& root, const std::vector<KeyInfo>& keys,
+                absl::FunctionRef<void(Section&)> visit, Problems* problems,
                 std::map<std::string, std::string>* origins);
 
 // The tree that reads back to the same values, every key written.

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "common/config/key_info.h"
 #include "common/dataset/data_options.h"
+#include "common/job/optimizer_keys.h"
 #include "common/job/sync_spec.h"
 #include "common/model/model_spec.h"
 #include "common/table/table_spec.h"
@@ -59,7 +60,7 @@ struct TrainSpec {
   uint32_t epochs = 10;       // >= 1.
   uint32_t batch_size = 256;  // Examples per rank and clock, >= 1.
   bool shuffle = true;
-  OptimizerSpec optimizer;
+  OptimizerSpec optimizer = DefaultOptimizer(OptimizerKind::kAdagrad);
   double clip_norm = 0;  // Of a rank's gradient over all tables; 0: none.
   ScheduleSpec schedule;
   NonFiniteAction on_non_finite = NonFiniteAction::kFail;
