@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""The systemd units are right, and start the daemons."""
+
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/deploy")
+import daemons  # noqa: E402
+
+ROLES = ("scheduler", "server", "worker")
+
+
+def unit_path(role):
+    return "deploy/systemd/seraph-%s.service" % role
+
+
+def read_unit(role):
+    """The unit as a list of (key, value); comments and sections are dropped."""
+    with open(unit_path(role), encoding="utf-8") as lines:
+        return re.findall(r"^(\w+)=(.*)$", lines.read(), re.MULTILINE)
+
+
+def values_of(role, key):
+    return [value for name, value in read_unit(role) if name == key]
+
+
+class UnitsTest(unittest.TestCase):
+
+    def test_one_unit_for_each_daemon(self):
+        self.assertEqual(sorted(glob.glob("deploy/systemd/*")),
+                         [unit_path(role) for role in ROLES])
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"),
+                         "systemd-analyze is not installed")
+    def test_systemd_has_nothing_to_say(self):
+        # Real files under their own names: systemd resolves links.
+        root = daemons.Root()
+        self.addCleanup(root.remove)
+        paths = []
+        for role in ROLES:
+            path = "/etc/systemd/system/seraph-%s.service" % role
+            root.install(unit_path(role), path)
+            paths.append(root.map(path))
+        result = subprocess.run(["systemd-analyze", "verify"] + paths,
+                                check=False, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_units_start_the_daemons(self):
+        root = daemons.Root()
+        self.addCleanup(root.remove)
+        root.install("deploy/cluster.yaml", "/etc/seraph/cluster.yaml")
+        commands = {}
+        environments = {}
+        for role in ROLES:
+            (command,) = values_of(role, "ExecStart")
+            # Files of the machine are those of the root; nothing else changes.
+            commands[role] = [
+                root.map(word) if word.startswith("/etc/") else word
+                for word in shlex.split(command)]
+            environments[role] = {}
+            for text in values_of(role, "Environment"):
+                environments[role].update([text.split("=", 1)])
+            for name in values_of(role, "StateDirectory"):
+                folder = root.make_folder("/var/lib/" + name, writable=True)
+                environments[role]["STATE_DIRECTORY"] = folder
+            self.assertEqual(values_of(role, "Type"), ["notify"])
+            self.assertEqual(values_of(role, "DynamicUser"), ["yes"])
+        daemons.start_as_shipped(self, commands, root, environments,
+                                 user=daemons.UNPRIVILEGED)
+
+    def test_an_invalid_file_is_not_tried_again(self):
+        root = daemons.Root()
+        self.addCleanup(root.remove)
+        for role in ROLES:
+            with self.subTest(role=role):
+                (command,) = values_of(role, "ExecStart")
+                words = [root.map(word) if word.startswith("/etc/") else word
+                         for word in shlex.split(command)]
+                # The file is missing.
+                result = subprocess.run(
+                    words, check=False, stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    env={"PATH": root.bin + ":/usr/bin:/bin"})
+                self.assertIn(str(result.returncode),
+                              values_of(role, "RestartPreventExitStatus"),
+                              result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
