@@ -3,7 +3,7 @@
 // Log with spdlog's functions, an event name first, then key=value:
 //
 //   spdlog::info("job.started job={} ranks={}", id, ranks);
-//   spdlog::warn("heartbeat.failed status={} next=retry", Quoted(status));
+//   spdlog::warn("heartbeat.failed status={} next=retry", LogValue(status));
 //
 //   2024-05-01T12:34:56.123456Z INFO server 10.0.0.1:7401 job.started job=...
 //   {"time":"2024-05-01T12:34:56.123456Z","level":"info","component":"server",
@@ -36,8 +36,8 @@ void SetLogNode(absl::string_view node);
 void SetLogLevel(LogLevel level);
 
 // A value that may have spaces, quotes or line ends, in quotes and escaped.
-std::string Quoted(absl::string_view text);
-std::string Quoted(const absl::Status& status);
+std::string LogValue(absl::string_view text);
+std::string LogValue(const absl::Status& status);
 
 }  // namespace seraph
 

@@ -12,8 +12,9 @@
 
 namespace seraph {
 
-// A peer refuses trailers above 8 KiB with an error of its own, so that a long
-// message is cut to what fits and says so. Bytes that are not UTF-8 become '?'.
+// A peer refuses trailers above 8 KiB with an error of its own, so that values
+// of more than 2 KiB in all are left out, and a long message is cut to what
+// fits and says so. Bytes that are not UTF-8 become '?'.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // Details that cannot be parsed, or are of other kinds, are left out.

@@ -1,0 +1,23 @@
+// The gRPC arguments that both ends of a connection have in common.
+#ifndef SERAPH_COMMON_RPC_TRANSPORT_ARGUMENTS_H_
+#define SERAPH_COMMON_RPC_TRANSPORT_ARGUMENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace seraph {
+
+// Name and value of each.
+//
+// Sizes: messages up to `max_message_bytes` (>= 1, cut to int32) either way;
+// frames, windows and read chunks that let megabytes through in few steps.
+// Keepalive: a silent peer is found after 10 s and given up 10 s later, also
+// without a call; the other end allows pings of at least 5 s distance.
+std::vector<std::pair<std::string, int>> TransportArguments(
+    uint64_t max_message_bytes);
+
+}  // namespace seraph
+
+#endif  // SERAPH_COMMON_RPC_TRANSPORT_ARGUMENTS_H_
