@@ -143,8 +143,9 @@ TEST(AucTest, IsUndefinedWithOneClassOnlyOrNothing) {
 
 TEST(AucTest, CountsBeyond64BitsOfPairs) {
   const uint64_t n = uint64_t{1} << 40;  // 2^80 pairs.
-  const absl::StatusOr<AucResult> result = MergeAuc(
-      {SourceOf({{1, 0, n}, {2, n / 2, 0}}), SourceOf({{0, n / 2, 0}})});
+  const absl::StatusOr<AucResult> result =
+      MergeAuc({SourceOf({{1, 0, n}, {2, n / 4, 0}, {3, n / 4, 0}}),
+                SourceOf({{0, n / 2, 0}})});
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->auc, 0.5);
 }

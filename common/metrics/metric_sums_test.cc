@@ -87,11 +87,11 @@ TEST(MetricSumsTest, ReportsAMulticlassModelAndTakesTheFirstOfEqualScores) {
   MetricSums sums;
   AddMulticlassExample({1.0, 3.0, 2.0}, 1, 0.5, &sums);
   AddMulticlassExample({1.0, 1.0, 0.0}, 0, 0.25, &sums);
-  AddMulticlassExample({1.0, 1.0, 0.0}, 1, 0.25, &sums);
+  AddMulticlassExample({0.0, 1.0, 1.0}, 1, 0.25, &sums);
   AddMulticlassExample({0.0, 0.0, 9.0}, 0, 1000, &sums);
   EXPECT_THAT(ReportMetrics(ModelKind::kSoftmax, sums, std::nullopt),
               ElementsAre(Metric("log_loss", (1 - std::log(1e-15)) / 4),
-                          Metric("accuracy", 0.5)));
+                          Metric("accuracy", 0.75)));
 }
 
 TEST(MetricSumsTest, ReportsARegression) {
