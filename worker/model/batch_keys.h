@@ -23,8 +23,13 @@ struct BatchKeys {
   std::vector<uint32_t> positions;
 };
 
-// The gradient of the mean loss of a batch for one table.
+// The gradient of the mean loss of a batch for one table. Can be moved, but not
+// copied: `keys` may point into `own_keys`.
 struct TableGradient {
+  TableGradient() = default;
+  TableGradient(TableGradient&&) = default;
+  TableGradient& operator=(TableGradient&&) = default;
+
   // [m] what to push, strictly increasing: all keys of the batch, or those
   // that got a part of the gradient (Model says which). A view of the
   // BatchKeys or of `own_keys`: valid while both live and do not change.

@@ -139,8 +139,8 @@ void RandomizeParams(Trained* trained, const Batch& batch, uint64_t seed) {
   }
 }
 
-// The mean loss in long double, written from algorithms.md. `bump` is added to
-// one parameter.
+// The mean loss in long double, written from docs/algorithms.md. `bump` is
+// added to one parameter.
 struct Bump {
   std::string table;
   Key key = 0;
