@@ -7,7 +7,7 @@ namespace seraph {
 ExchangeStream::ExchangeStream(ParameterCalls* calls)
     : calls_(*calls), outbox_(std::make_shared<Outbox>()) {
   {
-    absl::MutexLock lock(&outbox_->mu);
+    MutexLock lock(&outbox_->mu);
     outbox_->stream = this;
   }
   StartRead(&request_);
@@ -23,7 +23,7 @@ void ExchangeStream::OnReadDone(bool ok) {
 
 void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
                            v1::ExchangeReply reply) {
-  absl::MutexLock lock(&outbox->mu);
+  MutexLock lock(&outbox->mu);
   if (outbox->stream == nullptr || outbox->finished) return;
   outbox->replies.push_back(std::move(reply));
   if (outbox->writing) return;
@@ -33,7 +33,7 @@ void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
 }
 
 void ExchangeStream::OnWriteDone(bool ok) {
-  absl::MutexLock lock(&outbox_->mu);
+  MutexLock lock(&outbox_->mu);
   outbox_->replies.pop_front();
   outbox_->writing = false;
   if (!ok || outbox_->finished || outbox_->replies.empty()) return;
@@ -44,14 +44,14 @@ void ExchangeStream::OnWriteDone(bool ok) {
 void ExchangeStream::OnCancel() { FinishOnce(); }
 
 void ExchangeStream::FinishOnce() {
-  absl::MutexLock lock(&outbox_->mu);
+  MutexLock lock(&outbox_->mu);
   if (std::exchange(outbox_->finished, true)) return;
   Finish(grpc::Status::OK);
 }
 
 void ExchangeStream::OnDone() {
   {
-    absl::MutexLock lock(&outbox_->mu);
+    MutexLock lock(&outbox_->mu);
     outbox_->stream = nullptr;
   }
   delete this;

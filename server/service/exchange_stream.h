@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "proto/parameters.grpc.pb.h"
 #include "server/service/parameter_calls.h"
 
@@ -34,7 +34,7 @@ class ExchangeStream final
  private:
   // What replies write to; it outlives the stream while requests are out.
   struct Outbox {
-    absl::Mutex mu;
+    Mutex mu;
     ExchangeStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
     std::deque<v1::ExchangeReply> replies ABSL_GUARDED_BY(mu);
     bool writing ABSL_GUARDED_BY(mu) = false;

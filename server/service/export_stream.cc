@@ -23,7 +23,7 @@ ExportStream::ExportStream(std::shared_ptr<const ServedJob> job,
   state_->job = std::move(job);
   state_->actor = actor;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     state_->stream = this;
   }
   ReadChunk(state_);
@@ -39,7 +39,7 @@ void ExportStream::ReadChunk(const std::shared_ptr<State>& state) {
     state->cursor->Next(std::max<size_t>(1, kChunkBytes / row_bytes),
                         partition.state().sums(), &keys, &values);
 
-    absl::MutexLock lock(&state->mu);
+    MutexLock lock(&state->mu);
     if (state->stream == nullptr || state->finished) return;
     if (keys.empty()) {
       state->finished = true;
@@ -64,14 +64,14 @@ void ExportStream::OnWriteDone(bool ok) {
 void ExportStream::OnCancel() { FinishOnce(grpc::Status::CANCELLED); }
 
 void ExportStream::FinishOnce(grpc::Status status) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (std::exchange(state_->finished, true)) return;
   Finish(std::move(status));
 }
 
 void ExportStream::OnDone() {
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     state_->stream = nullptr;
   }
   delete this;

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "proto/parameters.grpc.pb.h"
 #include "server/service/job_directory.h"
 
@@ -34,7 +34,7 @@ class ExportStream final : public grpc::ServerWriteReactor<v1::RowChunk> {
     // Of the partition's turn.
     std::unique_ptr<RowCursor> cursor;
 
-    absl::Mutex mu;
+    Mutex mu;
     ExportStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
     bool finished ABSL_GUARDED_BY(mu) = false;
     v1::RowChunk chunk ABSL_GUARDED_BY(mu);

@@ -83,7 +83,7 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> JobDirectory::Build(
 absl::Status JobDirectory::Assign(const Assignment& assignment) {
   const JobName& name = assignment.job;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (const auto it = dropped_.find(name.id);
         it != dropped_.end() && name.generation <= it->second) {
       return WithReason(absl::FailedPreconditionError(absl::StrCat(
@@ -105,7 +105,7 @@ absl::Status JobDirectory::Assign(const Assignment& assignment) {
   SERAPH_ASSIGN_OR_RETURN(std::shared_ptr<const ServedJob> job,
                           Build(assignment));
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto dropped = dropped_.find(name.id);
     std::shared_ptr<const ServedJob>& place = jobs_[name.id];
     // Another copy of this order, or a newer one, may have come meanwhile.
@@ -120,7 +120,7 @@ absl::Status JobDirectory::Assign(const Assignment& assignment) {
 
 absl::StatusOr<std::shared_ptr<const ServedJob>> JobDirectory::Find(
     const JobName& name) const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto it = jobs_.find(name.id);
   if (it == jobs_.end()) {
     return absl::NotFoundError(
@@ -137,7 +137,7 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> JobDirectory::Find(
 
 void JobDirectory::Drop(const JobName& name) {
   std::shared_ptr<const ServedJob> gone;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   uint64_t& highest = dropped_[name.id];
   highest = std::max(highest, name.generation);
   const auto it = jobs_.find(name.id);
@@ -149,7 +149,7 @@ void JobDirectory::Drop(const JobName& name) {
 
 void JobDirectory::DropAll() {
   std::map<std::string, std::shared_ptr<const ServedJob>> gone;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (const auto& [id, job] : jobs_) {
     uint64_t& highest = dropped_[id];
     highest = std::max(highest, job->name.generation);
@@ -159,7 +159,7 @@ void JobDirectory::DropAll() {
 
 std::vector<std::shared_ptr<const ServedJob>> JobDirectory::All() const {
   std::vector<std::shared_ptr<const ServedJob>> all;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (const auto& [id, job] : jobs_) all.push_back(job);
   return all;
 }

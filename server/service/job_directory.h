@@ -12,7 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "common/concurrent/thread_pool.h"
 #include "common/table/table_spec.h"
 #include "server/core/sync_policy.h"
@@ -102,7 +102,7 @@ class JobDirectory {
   // reference to its job was given up.
   ThreadPool reaper_;
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::map<std::string, std::shared_ptr<const ServedJob>> jobs_
       ABSL_GUARDED_BY(mu_);
   // The highest generation dropped, of each job that ever was here.

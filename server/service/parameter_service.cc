@@ -24,14 +24,16 @@ namespace {
 grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
                                     const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
+  reactor->Finish(ToGrpcStatus(status));
   return reactor;
 }
 
 // A stream that ends before it begins.
 class FailedExport final : public grpc::ServerWriteReactor<v1::RowChunk> {
  public:
-  explicit FailedExport(const absl::Status& status) { Finish(ToGrpc(status)); }
+  explicit FailedExport(const absl::Status& status) {
+    Finish(ToGrpcStatus(status));
+  }
   void OnDone() override { delete this; }
 };
 

@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "common/rpc/grpc_status.h"
 
 namespace seraph {
@@ -24,7 +24,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   // `reply` is gRPC's.
   explicit UnaryCall(Reply* reply) : shared_(std::make_shared<Shared>()) {
-    absl::MutexLock lock(&shared_->mu);
+    MutexLock lock(&shared_->mu);
     shared_->call = this;
     shared_->reply = reply;
   }
@@ -33,15 +33,16 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   // after the call has ended.
   auto Answer() {
     return [shared = shared_](absl::StatusOr<Reply> answer) {
-      absl::MutexLock lock(&shared->mu);
+      MutexLock lock(&shared->mu);
       if (shared->call == nullptr) return;
       if (answer.ok()) *shared->reply = *std::move(answer);
-      std::exchange(shared->call, nullptr)->Finish(ToGrpc(answer.status()));
+      std::exchange(shared->call, nullptr)
+          ->Finish(ToGrpcStatus(answer.status()));
     };
   }
 
   void OnCancel() override {
-    absl::MutexLock lock(&shared_->mu);
+    MutexLock lock(&shared_->mu);
     if (shared_->call == nullptr) return;
     std::exchange(shared_->call, nullptr)->Finish(grpc::Status::CANCELLED);
   }
@@ -50,7 +51,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
  private:
   struct Shared {
-    absl::Mutex mu;
+    Mutex mu;
     UnaryCall* call ABSL_GUARDED_BY(mu) = nullptr;  // Null once finished.
     Reply* reply ABSL_GUARDED_BY(mu) = nullptr;
   };
