@@ -11,7 +11,6 @@
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
-#include "common/wire/cluster_codec.h"
 #include "common/wire/table_codec.h"
 #include "server/service/exchange_stream.h"
 #include "server/service/export_stream.h"
@@ -103,11 +102,10 @@ grpc::ServerUnaryReactor* ParameterService::BeginAttempt(
 }
 
 absl::Status ParameterService::CheckIncarnation(uint64_t incarnation) const {
-  if (incarnation == self_.incarnation) return absl::OkStatus();
-  return WithReason(
-      absl::FailedPreconditionError(absl::StrCat(
-          "the order is for another start of server ", self_.name)),
-      "OTHER_INCARNATION");
+  if (incarnation == incarnation_) return absl::OkStatus();
+  return WithReason(absl::FailedPreconditionError(
+                        "the order is for another start of this server"),
+                    "OTHER_INCARNATION");
 }
 
 absl::Status ParameterService::Assign(
@@ -137,7 +135,7 @@ grpc::ServerUnaryReactor* ParameterService::AssignPartitions(
     const v1::AssignPartitionsRequest* request,
     v1::AssignPartitionsReply* reply) {
   const absl::Status status = Assign(*request);
-  reply->set_incarnation(self_.incarnation);
+  reply->set_incarnation(incarnation_);
   reply->set_generation(request->job().generation());
   return FinishNow(context, status);
 }
@@ -198,8 +196,7 @@ grpc::ServerUnaryReactor* ParameterService::ReadLedger(
     grpc::CallbackServerContext* context, const v1::ReadLedgerRequest* request,
     v1::ReadLedgerReply* reply) {
   std::shared_ptr<const ServedJob> job;
-  const auto ledger =
-      FindPartition(request->job(), self_.incarnation, 0, 0, &job);
+  const auto ledger = FindPartition(request->job(), incarnation_, 0, 0, &job);
   if (!ledger.ok()) return FinishNow(context, ledger.status());
   auto* call = new UnaryCall<v1::ReadLedgerReply>(reply);
   (*ledger)->Run([generation = job->name.generation,
@@ -227,7 +224,7 @@ grpc::ServerUnaryReactor* ParameterService::DropJob(
 grpc::ServerUnaryReactor* ParameterService::DescribeServer(
     grpc::CallbackServerContext* context,
     const v1::DescribeServerRequest* request, v1::DescribeServerReply* reply) {
-  ToProto(self_, reply->mutable_node());
+  reply->set_incarnation(incarnation_);
   for (const auto& job : jobs_.All()) {
     for (const auto& [place, actor] : job->partitions) {
       v1::PartitionState* state = reply->add_partitions();

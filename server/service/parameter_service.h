@@ -4,7 +4,9 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "common/cluster/node.h"
+#include <cstdint>
+#include <memory>
+
 #include "proto/parameters.grpc.pb.h"
 #include "server/service/job_directory.h"
 #include "server/service/parameter_calls.h"
@@ -18,8 +20,10 @@ namespace seraph {
 class ParameterService final : public v1::Parameters::CallbackService {
  public:
   // `jobs` and `calls` must outlive the server that this is registered with.
-  ParameterService(Node self, JobDirectory* jobs, ParameterCalls* calls)
-      : self_(std::move(self)), jobs_(*jobs), calls_(*calls) {}
+  // `incarnation`: of this server.
+  ParameterService(uint64_t incarnation, JobDirectory* jobs,
+                   ParameterCalls* calls)
+      : incarnation_(incarnation), jobs_(*jobs), calls_(*calls) {}
 
   grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>* Exchange(
       grpc::CallbackServerContext* context) override;
@@ -64,7 +68,7 @@ class ParameterService final : public v1::Parameters::CallbackService {
       const v1::JobRef& job, uint64_t incarnation, uint32_t table,
       uint32_t partition, std::shared_ptr<const ServedJob>* keep) const;
 
-  const Node self_;
+  const uint64_t incarnation_;
   JobDirectory& jobs_;
   ParameterCalls& calls_;
 };
