@@ -1,0 +1,111 @@
+#include "worker/client/table_router.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace seraph {
+namespace {
+
+// The keys by mixed key, and where each came from.
+void SortMixed(const TableSpec& table, absl::Span<const Key> keys,
+               RoutedTable* routed) {
+  std::vector<std::pair<Key, uint32_t>> order(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    order[i] = {ToMixedKey(table, keys[i]), static_cast<uint32_t>(i)};
+  }
+  std::sort(order.begin(), order.end());
+  routed->mixed.resize(keys.size());
+  routed->origin.resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    routed->mixed[i] = order[i].first;
+    routed->origin[i] = order[i].second;
+  }
+  routed->keys = routed->mixed;
+}
+
+}  // namespace
+
+absl::StatusOr<TableRouter> TableRouter::Make(
+    std::vector<TableSpec> tables, std::vector<PartitionPlacement> placements) {
+  TableRouter router;
+  std::sort(placements.begin(), placements.end(),
+            [](const PartitionPlacement& a, const PartitionPlacement& b) {
+              return std::pair(a.table, a.partition) <
+                     std::pair(b.table, b.partition);
+            });
+  size_t next = 0;
+  for (uint32_t t = 0; t < tables.size(); ++t) {
+    const Partitioning cut(tables[t]);
+    router.first_placement_.push_back(next);
+    for (uint32_t p = 0; p < cut.partitions(); ++p, ++next) {
+      if (next >= placements.size() || placements[next].table != t ||
+          placements[next].partition != p ||
+          placements[next].range != cut.PartitionRange(p)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the map does not say where partition ", p,
+                         " of table '", tables[t].name, "' is"));
+      }
+    }
+    router.cuts_.push_back(cut);
+  }
+  if (next != placements.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the map names ", placements.size(),
+                     " partitions where the job has ", next));
+  }
+  for (const PartitionPlacement& placement : placements) {
+    const auto same = [&](const Node& node) {
+      return node.name == placement.primary.name;
+    };
+    auto found =
+        std::find_if(router.servers_.begin(), router.servers_.end(), same);
+    if (found == router.servers_.end()) {
+      found = router.servers_.insert(found, placement.primary);
+    }
+    router.server_of_.push_back(found - router.servers_.begin());
+  }
+  router.tables_ = std::move(tables);
+  router.placements_ = std::move(placements);
+  return router;
+}
+
+absl::StatusOr<Route> TableRouter::Split(
+    absl::Span<const absl::Span<const Key>> keys_by_table,
+    bool all_partitions) const {
+  Route route;
+  route.tables.resize(tables_.size());
+  route.servers.resize(servers_.size());
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    RoutedTable& routed = route.tables[t];
+    if (tables_[t].scramble) {
+      SortMixed(tables_[t], keys_by_table[t], &routed);
+    } else {
+      routed.keys = keys_by_table[t];
+    }
+    if (!routed.keys.empty() && !cuts_[t].Contains(routed.keys.back())) {
+      return absl::OutOfRangeError(
+          absl::StrCat("key ", routed.keys.back(), " is beyond table '",
+                       tables_[t].name, "', which has ", tables_[t].keys));
+    }
+    size_t first = 0;
+    for (uint32_t p = 0; p < cuts_[t].partitions(); ++p) {
+      if (!all_partitions && first == routed.keys.size()) break;
+      const size_t placement = first_placement_[t] + p;
+      const size_t end =
+          std::upper_bound(routed.keys.begin() + first, routed.keys.end(),
+                           placements_[placement].range.last) -
+          routed.keys.begin();
+      if (end > first || all_partitions) {
+        route.servers[server_of_[placement]].push_back(
+            {static_cast<uint32_t>(placement), first, end - first});
+      }
+      first = end;
+    }
+  }
+  return route;
+}
+
+}  // namespace seraph

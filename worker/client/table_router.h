@@ -1,0 +1,84 @@
+// Which server has which keys of a job.
+#ifndef SERAPH_WORKER_CLIENT_TABLE_ROUTER_H_
+#define SERAPH_WORKER_CLIENT_TABLE_ROUTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/base/key.h"
+#include "common/cluster/node.h"
+#include "common/cluster/partition_placement.h"
+#include "common/table/partitioning.h"
+#include "common/table/table_spec.h"
+
+namespace seraph {
+
+// The keys of one table in the order of the wire.
+struct RoutedTable {
+  // [n] mixed keys, ascending. A view of the caller's keys where the table is
+  // not scrambled.
+  absl::Span<const Key> keys;
+  // [n] where keys[i] stands among the caller's keys; empty: at i.
+  std::vector<uint32_t> origin;
+
+  std::vector<Key> mixed;  // Holds `keys` of a scrambled table.
+};
+
+// The keys of one partition: [first, first + count) of its RoutedTable.
+struct RoutedPart {
+  uint32_t placement = 0;  // Index into placements().
+  size_t first = 0;
+  size_t count = 0;
+};
+
+struct Route {
+  std::vector<RoutedTable> tables;
+  // By server: its parts, ascending by table and partition.
+  std::vector<std::vector<RoutedPart>> servers;
+};
+
+// A job's tables, partitions and servers; pure and immutable, so that any
+// number of threads may use it.
+class TableRouter {
+ public:
+  // Errors: InvalidArgument unless the placements are exactly the partitions
+  // of the tables.
+  static absl::StatusOr<TableRouter> Make(
+      std::vector<TableSpec> tables,
+      std::vector<PartitionPlacement> placements);
+
+  const std::vector<TableSpec>& tables() const { return tables_; }
+  // Ascending by table and partition.
+  const std::vector<PartitionPlacement>& placements() const {
+    return placements_;
+  }
+  // The primaries, each once.
+  const std::vector<Node>& servers() const { return servers_; }
+
+  // Splits the keys of each table (original, strictly increasing), by binary
+  // search at the partitions' borders. Partitions without keys have a part
+  // (of count 0) if `all_partitions`, else none.
+  //
+  // Errors: OutOfRange for a key that its table cannot have.
+  absl::StatusOr<Route> Split(
+      absl::Span<const absl::Span<const Key>> keys_by_table,
+      bool all_partitions) const;
+
+ private:
+  TableRouter() = default;
+
+  std::vector<TableSpec> tables_;
+  std::vector<Partitioning> cuts_;  // By table.
+  std::vector<PartitionPlacement> placements_;
+  std::vector<size_t> first_placement_;  // By table.
+  std::vector<size_t> server_of_;        // By placement.
+  std::vector<Node> servers_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_WORKER_CLIENT_TABLE_ROUTER_H_
