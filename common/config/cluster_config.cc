@@ -176,7 +176,11 @@ void VisitRpc(Section& section, Rpc* rpc) {
       .Between(0.001, 600)
       .Bind(&rpc->retry_backoff_max);
   if (rpc->retry_backoff_max < rpc->retry_backoff) {
-    section.Complain("retry_backoff_max", "is less than retry_backoff");
+    section.Complain(
+        "retry_backoff_max",
+        absl::StrCat(absl::FormatDuration(rpc->retry_backoff_max),
+                     " is less than retry_backoff (",
+                     absl::FormatDuration(rpc->retry_backoff), ")"));
   }
   section
       .Key("max_message",
