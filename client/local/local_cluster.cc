@@ -1,0 +1,197 @@
+#include "client/local/local_cluster.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/status/status_macros.h"
+#include "common/time/clock.h"
+
+namespace seraph {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
+constexpr size_t kTailLines = 20;
+constexpr char kAnyPort[] = "127.0.0.1:0";
+
+// The first line of the file, which has its name only when it is complete.
+std::optional<std::string> ReadLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line) || line.empty()) return std::nullopt;
+  return line;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(
+    const LocalClusterOptions& options, Interrupt* interrupt) {
+  std::string folder =
+      absl::StrCat(options.temporary_directory, "/seraph-run-XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot create a folder for the local cluster in '",
+                            options.temporary_directory, "'"));
+  }
+  auto cluster =
+      absl::WrapUnique(new LocalCluster(options, interrupt, std::move(folder)));
+  SERAPH_RETURN_IF_ERROR(cluster->StartAll());
+  return cluster;
+}
+
+LocalCluster::LocalCluster(const LocalClusterOptions& options,
+                           Interrupt* interrupt, std::string folder)
+    : options_(options), interrupt_(*interrupt), folder_(std::move(folder)) {}
+
+LocalCluster::~LocalCluster() { Stop(); }
+
+absl::Status LocalCluster::StartAll() {
+  SERAPH_RETURN_IF_ERROR(
+      StartDaemon(options_.daemons.scheduler, "scheduler",
+                  {"--set", absl::StrCat("scheduler.state_directory=", folder_,
+                                         "/scheduler-state")}));
+  SERAPH_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                          WaitUntilReady(0));
+  scheduler_address_ = addresses[0];
+  for (int i = 0; i < options_.servers; ++i) {
+    SERAPH_RETURN_IF_ERROR(StartDaemon(options_.daemons.server,
+                                       absl::StrCat("server-", i),
+                                       {"--scheduler", scheduler_address_}));
+  }
+  for (int i = 0; i < options_.workers; ++i) {
+    const std::string name = absl::StrCat("worker-", i);
+    SERAPH_RETURN_IF_ERROR(StartDaemon(
+        options_.daemons.worker, name,
+        {"--scheduler", scheduler_address_, "--set",
+         absl::StrCat("worker.spool_directory=", folder_, "/", name)}));
+  }
+  return WaitUntilReady(1).status();
+}
+
+absl::Status LocalCluster::StartDaemon(
+    const std::string& program, const std::string& name,
+    const std::vector<std::string>& arguments) {
+  ChildProcessOptions child;
+  child.name = name;
+  child.log_path = absl::StrCat(folder_, "/", name, ".log");
+  child.environment = LocalEnvironment(options_.environment);
+  child.argv = {program,
+                "--listen",
+                kAnyPort,
+                "--ready-file",
+                ReadyFile(name),
+                "--exit-with-parent",
+                absl::StrCat(getpid())};
+  child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
+  for (const std::string& set : options_.sets) {
+    child.argv.push_back("--set");
+    child.argv.push_back(set);
+  }
+  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> daemon,
+                          ChildProcess::Start(child));
+  daemons_.push_back(std::move(daemon));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
+    size_t from) {
+  const MonotonicClock& clock = *MonotonicClock::Real();
+  const absl::Duration end = clock.Now() + options_.start_timeout;
+  std::vector<std::string> addresses;
+  while (true) {
+    // Before the ready files: one that ended after it was ready is noticed.
+    SERAPH_RETURN_IF_ERROR(Check());
+    while (from + addresses.size() < daemons_.size()) {
+      const ChildProcess& next = *daemons_[from + addresses.size()];
+      std::optional<std::string> address = ReadLine(ReadyFile(next.name()));
+      if (!address.has_value()) break;
+      addresses.push_back(*std::move(address));
+    }
+    if (from + addresses.size() == daemons_.size()) return addresses;
+    const ChildProcess& waited_for = *daemons_[from + addresses.size()];
+    if (clock.Now() >= end) {
+      KeepFolder();
+      return absl::DeadlineExceededError(absl::StrCat(
+          waited_for.name(), " of the local cluster is not ready after ",
+          absl::FormatDuration(options_.start_timeout),
+          "; its last log lines:\n", waited_for.LogTail(kTailLines),
+          "all of its log: ", waited_for.log_path()));
+    }
+    if (interrupt_.WaitFor(kPollInterval)) {
+      return absl::CancelledError("interrupted");
+    }
+  }
+}
+
+absl::Status LocalCluster::Check() {
+  for (const std::unique_ptr<ChildProcess>& daemon : daemons_) {
+    const std::optional<std::string>& end = daemon->Poll();
+    if (!end.has_value()) continue;
+    KeepFolder();
+    return absl::InternalError(
+        absl::StrCat(daemon->name(), " of the local cluster ", *end,
+                     "; its last log lines:\n", daemon->LogTail(kTailLines),
+                     "all of its log: ", daemon->log_path()));
+  }
+  return absl::OkStatus();
+}
+
+void LocalCluster::Stop() {
+  if (daemons_.size() > 1) StopDaemons(1, daemons_.size());
+  StopDaemons(0, daemons_.size());
+  daemons_.clear();
+  std::error_code error;
+  if (!keep_folder_) std::filesystem::remove_all(folder_, error);
+}
+
+void LocalCluster::StopDaemons(size_t begin, size_t end) {
+  const MonotonicClock& clock = *MonotonicClock::Real();
+  const absl::Duration deadline = clock.Now() + options_.stop_timeout;
+  const int interrupts = interrupt_.times();
+  for (size_t i = begin; i < end; ++i) daemons_[i]->Signal(SIGTERM);
+  for (size_t i = begin; i < end; ++i) {
+    while (!daemons_[i]->Poll().has_value()) {
+      if (clock.Now() >= deadline || interrupt_.times() > interrupts) {
+        daemons_[i].reset();  // Kills it.
+        break;
+      }
+      interrupt_.WaitFor(kPollInterval, interrupts);
+    }
+  }
+  std::erase(daemons_, nullptr);
+}
+
+std::string LocalCluster::ReadyFile(const std::string& name) const {
+  return absl::StrCat(folder_, "/", name, ".ready");
+}
+
+std::vector<std::string> LocalEnvironment(
+    const std::vector<std::string>& environment) {
+  std::vector<std::string> local;
+  for (const std::string& entry : environment) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    const absl::string_view name = parts.first;
+    const bool elsewhere =
+        absl::StartsWith(name, "SERAPH_") &&
+        (absl::StartsWith(name, "SERAPH_CLUSTER__") ||
+         absl::EndsWith(name, "__LISTEN") ||
+         absl::EndsWith(name, "__ADVERTISE") ||
+         absl::EndsWith(name, "_DIRECTORY") || name == "SERAPH_LOG__FILE");
+    if (!elsewhere) local.push_back(entry);
+  }
+  return local;
+}
+
+}  // namespace seraph
