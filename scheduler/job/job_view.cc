@@ -1,0 +1,48 @@
+#include "scheduler/job/job_view.h"
+
+namespace seraph {
+
+absl::string_view JobStateName(JobState state) {
+  switch (state) {
+    case JobState::kPending:
+      return "PENDING";
+    case JobState::kRunning:
+      return "RUNNING";
+    case JobState::kPaused:
+      return "PAUSED";
+    case JobState::kSucceeded:
+      return "SUCCEEDED";
+    case JobState::kFailed:
+      return "FAILED";
+    case JobState::kCancelled:
+      return "CANCELLED";
+  }
+  return "";
+}
+
+bool HasEnded(JobState state) {
+  return state == JobState::kSucceeded || state == JobState::kFailed ||
+         state == JobState::kCancelled;
+}
+
+absl::string_view JobPhaseName(JobPhase phase) {
+  switch (phase) {
+    case JobPhase::kWaiting:
+      return "waiting";
+    case JobPhase::kScanning:
+      return "scanning";
+    case JobPhase::kPlacing:
+      return "placing";
+    case JobPhase::kLoading:
+      return "loading";
+    case JobPhase::kTraining:
+      return "training";
+    case JobPhase::kExporting:
+      return "exporting";
+    case JobPhase::kEnded:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace seraph

@@ -1,0 +1,212 @@
+// What the scheduler's state machine wants done, and what comes back.
+//
+// An order goes to a node, or to the scheduler's own shell, which does the IO.
+// Whoever carries it out answers with one Reply of the same number, whatever
+// happens; a reply that comes late, or twice, is ignored. Nothing here is of
+// the wire: scheduler/service turns orders into messages.
+#ifndef SERAPH_SCHEDULER_JOB_ORDER_H_
+#define SERAPH_SCHEDULER_JOB_ORDER_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/cluster/node.h"
+#include "common/cluster/partition_placement.h"
+#include "common/dataset/dataset_facts.h"
+#include "common/dataset/input_files.h"
+#include "common/job/job_spec.h"
+#include "scheduler/job/job_plan.h"
+#include "scheduler/job/job_ref.h"
+#include "scheduler/job/job_view.h"
+
+namespace seraph {
+
+using OrderId = uint64_t;  // From 1, never used again. 0: wants no reply.
+
+// To a worker -----------------------------------------------------------------
+
+// A piece of the pass over the data. Reply: DatasetFacts, a part.
+struct ScanPiece {
+  uint32_t number = 0;  // In the pass.
+  InputFile file;
+  uint32_t file_index = 0;
+  uint64_t begin = 0;  // Bytes of the uncompressed file.
+  uint64_t end = 0;    // 0: to its end.
+  uint64_t block_bytes = 0;
+  bool validation = false;  // A file of data.validation.
+  std::shared_ptr<const std::string> job_yaml;
+};
+
+struct RunRanks {
+  std::shared_ptr<const JobPlan> plan;
+  std::vector<RankRef> ranks;
+};
+
+struct StopJob {};
+
+// To a server -----------------------------------------------------------------
+
+// Reply: Placed.
+struct AssignPartitions {
+  std::shared_ptr<const JobPlan> plan;
+  std::vector<PartitionPlacement> partitions;  // Those meant for the server.
+};
+
+// Reply: LedgerReading.
+struct ReadLedger {
+  uint32_t from_epoch = 0;
+  bool last = false;  // All ranks have ended: what comes back is complete.
+};
+
+struct DropJob {};
+
+// To the shell ----------------------------------------------------------------
+
+// Finds the data files and proves that the output folder can be written to.
+// Reply: ResolvedFiles.
+struct ResolveFiles {
+  std::shared_ptr<const JobRequest> request;
+};
+
+// Streams the rows of the model that the job starts from to the partitions.
+struct LoadModel {
+  std::shared_ptr<const JobPlan> plan;
+  std::string path;
+};
+
+// Merges the runs of scores in these files, in order. Reply: MergedScores.
+struct MergeScores {
+  std::vector<std::string> files;
+};
+
+// Writes the rows of all partitions to a model file without its name. Reply:
+// Exported; the file waits for PublishModel or Abandon.
+struct ExportModel {
+  std::shared_ptr<const JobPlan> plan;
+};
+
+// Gives the file of the export `exported` its name, and writes the job's
+// record. Reply: Published; on an error no file is left.
+struct PublishModel {
+  OrderId exported = 0;
+  std::shared_ptr<const JobPlan> plan;
+  JobView view;  // Without the model's path and digest.
+};
+
+// Without a reply -------------------------------------------------------------
+
+// Gives up an order: ends a call, stops IO, removes what it has written. Its
+// reply, if there is one, is ignored.
+struct Abandon {
+  OrderId order = 0;
+};
+
+// Answers a rank that waits at an epoch's end.
+struct AnswerEpoch {
+  uint64_t waiter = 0;
+  absl::Status status;
+  bool stop = false;
+};
+
+// Appends to the job's log.
+struct LogLine {
+  absl::Time time;
+  std::string text;
+};
+
+// Writes the record of a job that has ended without a model, as well as it can.
+struct WriteRecord {
+  std::string path;
+  JobView view;
+};
+
+struct RemoveFiles {
+  std::vector<std::string> files;
+};
+
+using OrderBody = std::variant<ScanPiece, RunRanks, StopJob, AssignPartitions,
+                               ReadLedger, DropJob, ResolveFiles, LoadModel,
+                               MergeScores, ExportModel, PublishModel, Abandon,
+                               AnswerEpoch, LogLine, WriteRecord, RemoveFiles>;
+
+struct Order {
+  OrderId id = 0;
+  JobRef job;
+  // To whom; names the incarnation. Unset: the shell.
+  std::optional<Node> to;
+  OrderBody body;
+};
+
+using Orders = std::vector<Order>;
+
+// Replies ---------------------------------------------------------------------
+
+struct ResolvedFile {
+  InputFile file;
+  bool splittable = false;  // Can be read from the middle: not compressed.
+};
+
+struct ResolvedFiles {
+  std::vector<ResolvedFile> train;
+  std::vector<ResolvedFile> validation;
+};
+
+// Whose confirmation it is: one of another life is not taken.
+struct Placed {
+  uint64_t incarnation = 0;
+  uint64_t generation = 0;
+};
+
+// What a rank told the ledger with an entry.
+struct LedgerEntry {
+  Clock clock;               // Of the entry.
+  std::vector<double> sums;  // MetricSums since the epoch's start.
+};
+
+struct RankReading {
+  Clock clock;  // The entry expected next.
+  std::optional<LedgerEntry> latest;
+  std::vector<LedgerEntry> epoch_ends;  // From ReadLedger::from_epoch on.
+};
+
+struct LedgerReading {
+  uint64_t generation = 0;
+  std::vector<RankReading> ranks;  // [spec.ranks].
+  std::string failure;             // Why a partition cannot go on; "" if none.
+  uint64_t skipped_rows = 0;
+};
+
+struct MergedScores {
+  std::optional<double> auc;
+};
+
+struct Exported {
+  uint64_t rows = 0;
+};
+
+struct Published {
+  std::string digest;
+  std::string warning;  // What went wrong beside the model; "" if nothing.
+};
+
+using ReplyBody =
+    std::variant<std::monostate, ResolvedFiles, DatasetFacts, Placed,
+                 LedgerReading, MergedScores, Exported, Published>;
+
+struct Reply {
+  OrderId order = 0;
+  absl::Status status;
+  ReplyBody body;  // Meaningful if the status is OK.
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SCHEDULER_JOB_ORDER_H_
