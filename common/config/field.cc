@@ -33,6 +33,10 @@ std::string CheckCharacters(const std::string& text) {
   return "";
 }
 
+std::string WriteWholeBound(double bound) {
+  return absl::StrCat(static_cast<uint64_t>(bound));
+}
+
 std::string WriteSizeBound(double bytes) {
   return WriteSize(static_cast<uint64_t>(bytes));
 }
@@ -246,12 +250,12 @@ bool Field::BindWhole(uint64_t max, uint64_t* value) {
     if (parsed == Parsed::kWrongType) return Expected(kWanted, Quoted(text));
     if (parsed == Parsed::kOutOfRange || number > max ||
         !InRange(static_cast<double>(number))) {
-      return OutOfRange(text, WriteNumber);
+      return OutOfRange(text, WriteWholeBound);
     }
     *value = number;
     return "";
   };
-  return BindScalar({"whole number", kWanted, RangeText(WriteNumber),
+  return BindScalar({"whole number", kWanted, RangeText(WriteWholeBound),
                      /*may_be_quoted=*/false, read,
                      [&] { return Scalar(absl::StrCat(*value)); }});
 }
@@ -356,7 +360,7 @@ bool Field::Bind(std::vector<std::string>* value) {
       fail(node, "",
            absl::StrCat(Expected(kWanted, Describe(node)),
                         node.kind == YamlNode::Kind::kScalar
-                            ? absl::StrCat(": write [", node.text, "]")
+                            ? ": put it in brackets"
                             : ""));
       return false;
     }

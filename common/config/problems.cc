@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,9 +30,15 @@ std::string ToString(const Place& place) {
 
 std::string Quoted(absl::string_view text) {
   const bool cut = text.size() > kLongestQuote;
-  const std::string escaped =
-      absl::Utf8SafeCEscape(cut ? CutAtCharacter(text, kLongestQuote) : text);
-  return absl::StrCat("'", escaped, cut ? "...'" : "'");
+  std::string quoted = "'";
+  for (const char c : cut ? CutAtCharacter(text, kLongestQuote) : text) {
+    if (absl::ascii_iscntrl(c)) {
+      absl::StrAppend(&quoted, absl::CEscape(absl::string_view(&c, 1)));
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return absl::StrCat(quoted, cut ? "...'" : "'");
 }
 
 void Problems::Add(const Place& place, absl::string_view message) {

@@ -50,7 +50,8 @@ TEST(ProblemsTest, AHundredAreEnough) {
 
 TEST(QuotedTest, EscapesAndCuts) {
   EXPECT_EQ(Quoted("plain"), "'plain'");
-  EXPECT_EQ(Quoted("a\nb\tc"), "'a\\nb\\tc'");
+  EXPECT_EQ(Quoted("a\nb\tc\x1b"), "'a\\nb\\tc\\033'");
+  EXPECT_EQ(Quoted("\"x\\y'z\""), "'\"x\\y'z\"'");
   EXPECT_EQ(Quoted("caf\xc3\xa9"), "'caf\xc3\xa9'");
   EXPECT_EQ(Quoted(std::string(60, 'x')),
             absl::StrCat("'", std::string(60, 'x'), "'"));

@@ -270,7 +270,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ControlCharacter", "text: \"a\\nb\"\n",
             "f:2:7: text: a control character in 'a\\nb'"},
         Bad{"TextForList", "list: a\n",
-            "f:2:7: list: expected a list of text, got 'a': write [a]"},
+            "f:2:7: list: expected a list of text, got 'a': put it in "
+            "brackets"},
         Bad{"MapForList", "list: {a: b}\n",
             "f:2:7: list: expected a list of text, got a map"},
         Bad{"EmptyList", "list: []\n", "f:2:7: list: must not be empty"},

@@ -80,6 +80,8 @@ bool CheckCharacters(absl::string_view text, const Source& source,
                 c != '\n' && c != '\r') ||
                c == 0x7f) {
       bad = "not a text file: a control character";
+    } else if (c == '\r' && i + 1 < text.size() && text[i + 1] != '\n') {
+      bad = "a carriage return that ends no line";
     } else if (in_indentation && c == '\t') {
       bad = "a tab in the indentation: YAML wants spaces";
     } else if (i == line_begin && c == '%') {

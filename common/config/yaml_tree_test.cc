@@ -139,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
             "f:2:2: not a text file: a control character"},
         Bad{"Escape", "a: \x1b[31m",
             "f:1:4: not a text file: a control character"},
+        Bad{"LoneCarriageReturn", "a: 1\rb: 2\r",
+            "f:1:5: a carriage return that ends no line"},
         Bad{"Latin1", "a: caf\xe9\n",
             "f:1:7: not a text file: the bytes are not UTF-8"},
         Bad{"OverlongUtf8", "a: \xc0\xaf",
