@@ -43,6 +43,8 @@ class ContainerImageTest(unittest.TestCase):
         for program in daemons.BINARIES.values():
             libraries = libraries_of(program)
             self.assertTrue(libraries, program)
+            if any(re.match("lib(a|ub|t)san", name) for name in libraries):
+                self.skipTest("a sanitizer's build is not what is shipped")
             for library in libraries:
                 if not library.startswith("ld-linux"):
                     needed.setdefault(package_of(library), []).append(library)
