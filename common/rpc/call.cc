@@ -1,6 +1,7 @@
 #include "common/rpc/call.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "grpc/support/time.h"
 
@@ -12,4 +13,14 @@ void SetDeadline(grpc::ClientContext* context, absl::Duration timeout) {
       std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)), GPR_TIMESPAN));
 }
 
+namespace rpc_internal {
+
+absl::Status StatusOfCall(const grpc::Status& status, bool overdue) {
+  if (overdue && status.error_code() == grpc::StatusCode::CANCELLED) {
+    return absl::DeadlineExceededError("no answer in time");
+  }
+  return FromGrpcStatus(status);
+}
+
+}  // namespace rpc_internal
 }  // namespace seraph

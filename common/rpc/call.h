@@ -16,6 +16,7 @@
 #ifndef SERAPH_COMMON_RPC_CALL_H_
 #define SERAPH_COMMON_RPC_CALL_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -72,13 +73,17 @@ struct CallState {
   grpc::ClientContext context;
   Request request;
   Reply reply;
+  absl::AnyInvocable<void(absl::StatusOr<Reply>)> done;
   CallWatchdog* watchdog = nullptr;
   CallWatchdog::Watch watch;
-  absl::AnyInvocable<void(absl::StatusOr<Reply>)> done;
+  std::atomic<bool> overdue = false;  // The watchdog cancelled it.
 };
 
 // The watchdog's margin: gRPC's own deadline comes first as a rule.
 inline constexpr absl::Duration kWatchdogMargin = absl::Milliseconds(500);
+
+// What `done` gets for a call that did not succeed.
+absl::Status StatusOfCall(const grpc::Status& status, bool overdue);
 
 }  // namespace rpc_internal
 
@@ -100,23 +105,27 @@ StartedCall StartCall(
   SetDeadline(&state->context, options.timeout);
   state->context.set_wait_for_ready(options.wait_for_ready);
 
-  const std::shared_ptr<grpc::ClientContext> context(state, &state->context);
   state->watchdog = options.watchdog;
-  state->watch = state->watchdog->Add(
-      options.timeout + rpc_internal::kWatchdogMargin,
-      [weak = std::weak_ptr<grpc::ClientContext>(context)] {
-        if (const auto alive = weak.lock()) alive->TryCancel();
-      });
+  state->watch =
+      state->watchdog->Add(options.timeout + rpc_internal::kWatchdogMargin,
+                           [weak = std::weak_ptr<State>(state)] {
+                             if (const auto alive = weak.lock()) {
+                               alive->overdue = true;
+                               alive->context.TryCancel();
+                             }
+                           });
   (stub->*method)(&state->context, &state->request, &state->reply,
                   [state](grpc::Status status) {
                     state->watchdog->Remove(state->watch);
                     if (status.ok()) {
                       state->done(std::move(state->reply));
                     } else {
-                      state->done(FromGrpcStatus(status));
+                      state->done(rpc_internal::StatusOfCall(
+                          status, state->overdue.load()));
                     }
                   });
-  return StartedCall(context);
+  return StartedCall(
+      std::shared_ptr<grpc::ClientContext>(state, &state->context));
 }
 
 // As StartCall, but waits for the end. Not from a thread of gRPC.

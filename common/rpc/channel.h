@@ -11,10 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/concurrent/mutex.h"
-
-namespace grpc {
-class Channel;
-}  // namespace grpc
+#include "grpcpp/channel.h"
 
 namespace seraph {
 

@@ -67,7 +67,7 @@ class RpcServer {
   // Where it listens: the host of `listen` with the bound port.
   const std::string& address() const;
 
-  // Sets "readiness" and every service. Not after Shutdown.
+  // Sets "readiness" and every service. After Shutdown nothing serves.
   void SetReady(bool ready);
   void SetServing(absl::string_view name, bool serving);
 
