@@ -1,0 +1,355 @@
+#include "scheduler/core/fake_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/metrics/metric_sums.h"
+
+namespace seraph {
+namespace {
+
+// Two labels and 100 records, in one block.
+DatasetFacts HundredRecords(const ScanPiece& piece) {
+  DatasetFacts facts;
+  const uint64_t end = piece.end == 0 ? piece.file.data.size_bytes : piece.end;
+  facts.blocks = {{.file = piece.file_index,
+                   .begin = piece.begin,
+                   .end = end,
+                   .train_records = 100}};
+  facts.labels = {
+      {.value = 0, .text = "", .file = piece.file_index, .line = 1},
+      {.value = 1, .text = "", .file = piece.file_index, .line = 2}};
+  facts.has_keys = true;
+  facts.max_key = 9;
+  facts.nonzeros = 500;
+  facts.lines = 100;
+  return facts;
+}
+
+ResolvedFile FileOf(const std::string& path, uint64_t size) {
+  return {.file = {.data = {path, size, 1}, .labels = {}}, .splittable = true};
+}
+
+std::vector<double> Sums(double examples, double loss) {
+  MetricSums sums;
+  sums.examples = examples;
+  sums.loss = sums.log_loss = examples * loss;
+  sums.correct = examples;
+  const auto array = sums.ToArray();
+  return {array.begin(), array.end()};
+}
+
+}  // namespace
+
+JobSpec SmallJob() {
+  JobSpec spec;
+  spec.name = "small";
+  spec.model.kind = ModelKind::kLogisticRegression;
+  spec.model.keys = 10;
+  spec.data.train = {"train"};
+  spec.train.epochs = 2;
+  spec.train.batch_size = 10;
+  return spec;
+}
+
+FakeCluster::FakeCluster(SchedulerOptions options)
+    : scan(HundredRecords),
+      now_{absl::Seconds(1000), absl::FromUnixSeconds(1700000000)},
+      core_(options, now_) {
+  files.train = {FileOf("/data/train", 1000)};
+}
+
+void FakeCluster::AddServers(int n) {
+  for (int i = 1; i <= n; ++i) {
+    Register(absl::StrCat("s", i), NodeRole::kServer);
+  }
+}
+
+void FakeCluster::AddWorkers(int n, uint32_t slots) {
+  for (int i = 1; i <= n; ++i) {
+    Register(absl::StrCat("w", i), NodeRole::kWorker, slots);
+  }
+}
+
+Node FakeCluster::Register(const std::string& name, NodeRole role,
+                           uint32_t slots, const std::string& arithmetic) {
+  Node node;
+  node.name = name;
+  node.role = role;
+  node.address = name + ":7400";
+  node.incarnation = ++last_incarnation_;
+  node.slots = slots;
+  node.arithmetic = arithmetic;
+  nodes_[name] = node;
+  Handle(NodeRegistered{node});
+  Run();
+  return node;
+}
+
+Node FakeCluster::Restart(const std::string& name) {
+  const Node old = nodes_.at(name);
+  tables.erase(name);
+  activity.erase(name);
+  Register(name, old.role, old.slots, old.arithmetic);
+  return old;
+}
+
+std::string FakeCluster::Submit(const JobSpec& spec,
+                                const std::string& submission_id) {
+  JobSubmitted event;
+  event.id = absl::StrCat("job", ++submitted_);
+  event.request = {spec, "/work", submission_id};
+  const Outcome outcome = Handle(event);
+  Run();
+  return outcome.status.ok() ? outcome.job : outcome.status.ToString();
+}
+
+void FakeCluster::Cancel(const std::string& job) {
+  Handle(JobCancelled{job});
+  Run();
+}
+
+void FakeCluster::EndEpochInLedger(const std::string& job, uint32_t rank,
+                                   uint32_t epoch, double loss) {
+  LedgerReading& ledger = ledgers[job];
+  ledger.generation = 1;
+  if (ledger.ranks.size() <= rank) ledger.ranks.resize(rank + 1);
+  RankReading& reading = ledger.ranks[rank];
+  const LedgerEntry end = {{epoch, 5}, Sums(10 * (rank + 1), loss)};
+  reading.latest = end;
+  reading.clock = {epoch + 1, 0};
+  reading.epoch_ends.push_back(end);
+}
+
+absl::Status FakeCluster::ShareEpoch(const std::string& job, uint32_t rank,
+                                     uint32_t epoch, double validation_loss) {
+  EpochShared event;
+  event.job = {job, 1};
+  event.share.rank = {rank, 1};
+  event.share.epoch = epoch;
+  event.waiter = ++last_waiter_;
+  waiters.push_back(event.waiter);
+  const bool validates =
+      core_.Job(job).has_value() && !files.validation.empty();
+  if (validates) {
+    event.share.sums = Sums(8, validation_loss);
+    event.share.run_file = absl::StrCat("/spool/", job, "-", event.waiter);
+    spool_files.insert(event.share.run_file);
+  }
+  const Outcome outcome = Handle(event);
+  if (!outcome.status.ok()) spool_files.erase(event.share.run_file);
+  Run();
+  return outcome.status;
+}
+
+void FakeCluster::TrainEpoch(const std::string& job, uint32_t epoch, bool meet,
+                             double loss, double validation_loss) {
+  const uint32_t ranks = View(job).ranks;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    EndEpochInLedger(job, rank, epoch, loss);
+  }
+  for (uint32_t rank = 0; meet && rank < ranks; ++rank) {
+    ShareEpoch(job, rank, epoch, validation_loss).IgnoreError();
+  }
+}
+
+absl::Status FakeCluster::EndRank(const std::string& job, uint32_t rank,
+                                  const absl::Status& status) {
+  RankEnded event;
+  event.job = {job, 1};
+  event.rank = {rank, 1};
+  event.status = status;
+  for (const Order& order : carried_out) {
+    const auto* run = std::get_if<RunRanks>(&order.body);
+    if (run == nullptr || order.job.id != job) continue;
+    for (const RankRef& named : run->ranks) {
+      if (named.rank == rank) event.incarnation = order.to->incarnation;
+    }
+  }
+  const Outcome outcome = Handle(event);
+  Run();
+  return outcome.status;
+}
+
+void FakeCluster::EndRanks(const std::string& job) {
+  const uint32_t ranks = View(job).ranks;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    EndRank(job, rank).IgnoreError();
+  }
+}
+
+void FakeCluster::Pass(absl::Duration time) {
+  const absl::Duration end = now_.steady + time;
+  while (now_.steady < end) {
+    const absl::Duration step =
+        std::min(absl::Milliseconds(100), end - now_.steady);
+    now_.steady += step;
+    now_.wall += step;
+    for (const auto& [name, node] : nodes_) {
+      if (silent_.contains(name)) continue;
+      Handle(NodeHeartbeat{name, node.incarnation, {}});
+    }
+    Handle(TimePassed{});
+    Run();
+  }
+}
+
+Outcome FakeCluster::Handle(const Event& event) {
+  Outcome outcome = core_.Handle(event, now_);
+  Enqueue(outcome.orders);
+  return outcome;
+}
+
+void FakeCluster::Enqueue(Orders orders) {
+  for (Order& order : orders) {
+    if (const auto* abandon = std::get_if<Abandon>(&order.body)) {
+      // An order that is given up is answered all the same, with Cancelled.
+      const OrderId id = abandon->order;
+      const auto is_it = [&](const Order& other) { return other.id == id; };
+      if (std::erase_if(held_, is_it) + std::erase_if(queue_, is_it) > 0) {
+        Order cancelled = order;
+        cancelled.id = id;
+        queue_.push_back(std::move(cancelled));
+      }
+      continue;
+    }
+    queue_.push_back(std::move(order));
+  }
+}
+
+absl::Status FakeCluster::TakeFailure(const Order& order) {
+  const size_t kind = order.body.index();
+  if (const auto it = always_.find(kind);
+      it != always_.end() && !it->second.ok()) {
+    return it->second;
+  }
+  std::deque<absl::Status>& failures = failures_[kind];
+  if (failures.empty()) return absl::OkStatus();
+  const absl::Status failure = failures.front();
+  failures.pop_front();
+  return failure;
+}
+
+// What each order does; returns the reply's body.
+struct FakeCluster::CarryOut {
+  FakeCluster& cluster;
+  const Order& order;
+
+  const std::string& job() const { return order.job.id; }
+
+  ReplyBody operator()(const ResolveFiles&) { return cluster.files; }
+  ReplyBody operator()(const ScanPiece& piece) {
+    cluster.activity[order.to->name].insert(job());
+    return cluster.scan(piece);
+  }
+  ReplyBody operator()(const AssignPartitions&) {
+    cluster.tables[order.to->name].insert(job());
+    return Placed{order.to->incarnation, order.job.generation};
+  }
+  ReplyBody operator()(const RunRanks&) {
+    cluster.activity[order.to->name].insert(job());
+    return {};
+  }
+  ReplyBody operator()(const StopJob&) {
+    cluster.activity[order.to->name].erase(job());
+    return {};
+  }
+  ReplyBody operator()(const DropJob&) {
+    cluster.tables[order.to->name].erase(job());
+    return {};
+  }
+  ReplyBody operator()(const ReadLedger& read) {
+    LedgerReading reading = cluster.ledgers[job()];
+    reading.generation = order.job.generation;
+    reading.ranks.resize(cluster.View(job()).ranks);
+    for (RankReading& rank : reading.ranks) {
+      std::erase_if(rank.epoch_ends, [&](const LedgerEntry& end) {
+        return end.clock.epoch < read.from_epoch;
+      });
+    }
+    return reading;
+  }
+  ReplyBody operator()(const LoadModel&) { return {}; }
+  ReplyBody operator()(const MergeScores&) { return MergedScores{cluster.auc}; }
+  ReplyBody operator()(const ExportModel&) {
+    cluster.unnamed_models.insert(job());
+    return Exported{10};
+  }
+  ReplyBody operator()(const PublishModel&) {
+    cluster.unnamed_models.erase(job());
+    cluster.models.insert(job());
+    return Published{"sha256:abc", ""};
+  }
+  ReplyBody operator()(const Abandon&) {
+    cluster.unnamed_models.erase(job());
+    return {};
+  }
+  ReplyBody operator()(const AnswerEpoch& answer) {
+    cluster.epoch_answers[answer.waiter] = answer;
+    return {};
+  }
+  ReplyBody operator()(const LogLine& line) {
+    cluster.logs[job()].push_back(line.text);
+    return {};
+  }
+  ReplyBody operator()(const WriteRecord& record) {
+    cluster.records[job()] = record.view;
+    return {};
+  }
+  ReplyBody operator()(const RemoveFiles& remove) {
+    for (const std::string& file : remove.files) {
+      cluster.spool_files.erase(file);
+    }
+    return {};
+  }
+};
+
+void FakeCluster::Run() {
+  while (!queue_.empty()) {
+    const Order order = std::move(queue_.front());
+    queue_.pop_front();
+    if (held_kinds_.contains(order.body.index())) {
+      held_.push_back(order);
+      continue;
+    }
+    Reply reply;
+    reply.order = order.id;
+    if (std::holds_alternative<Abandon>(order.body)) {
+      reply.status = absl::CancelledError("given up");
+    } else if (order.to.has_value() && (silent_.contains(order.to->name) ||
+                                        nodes_.at(order.to->name).incarnation !=
+                                            order.to->incarnation)) {
+      if (silent_.contains(order.to->name)) {
+        held_.push_back(order);  // No answer.
+        continue;
+      }
+      reply.status = absl::FailedPreconditionError("another incarnation");
+    } else {
+      reply.status = TakeFailure(order);
+    }
+    if (reply.status.ok()) {
+      carried_out.push_back(order);
+      reply.body = std::visit(CarryOut{*this, order}, order.body);
+    } else if (std::holds_alternative<PublishModel>(order.body) ||
+               std::holds_alternative<Abandon>(order.body)) {
+      unnamed_models.erase(order.job.id);
+    }
+    if (reply.order != 0)
+      Enqueue(core_.Handle(OrderReplied{reply}, now_).orders);
+  }
+}
+
+bool FakeCluster::HoldsNothing(const std::string& job) const {
+  for (const JobsByNode* place : {&tables, &activity}) {
+    for (const auto& [node, jobs] : *place) {
+      if (jobs.contains(job) && !silent_.contains(node)) return false;
+    }
+  }
+  for (const std::string& file : spool_files) {
+    if (file.find(job) != std::string::npos) return false;
+  }
+  return !unnamed_models.contains(job) && core_.IsFreed(job);
+}
+
+}  // namespace seraph
