@@ -1,4 +1,4 @@
-// The launcher against daemons that behave badly: testdata/fake_daemon.sh.
+// The launcher against daemons that behave badly: fake_daemon.cc.
 #include "client/local/local_cluster.h"
 
 #include <signal.h>
@@ -38,12 +38,12 @@ class LocalClusterTest : public ::testing::Test {
  protected:
   LocalClusterTest() {
     const std::string daemon =
-        std::filesystem::absolute("client/local/testdata/fake_daemon.sh");
+        std::filesystem::absolute("client/local/fake_daemon");
     options_.daemons = {daemon, daemon, daemon};
     options_.servers = 2;
     options_.workers = 1;
     options_.temporary_directory = folder_.path();
-    options_.environment = {"PATH=/usr/bin:/bin"};
+    options_.environment = {"PATH=/bin"};
     options_.start_timeout = absl::InfiniteDuration();
     options_.stop_timeout = absl::InfiniteDuration();
   }
