@@ -70,7 +70,11 @@ namespace rpc_internal {
 // What a call needs until it ends.
 template <typename Request, typename Reply>
 struct CallState {
-  grpc::ClientContext context;
+  // Goes before `done` runs. It holds the channel, and gRPC 1.51 crashes now
+  // and then when its last channel goes on one of its own threads, which would
+  // happen if whoever learns of the end lets the others go first.
+  std::shared_ptr<grpc::ClientContext> context =
+      std::make_shared<grpc::ClientContext>();
   Request request;
   Reply reply;
   absl::AnyInvocable<void(absl::StatusOr<Reply>)> done;
@@ -102,21 +106,22 @@ StartedCall StartCall(
   auto state = std::make_shared<State>();
   state->request = std::move(request);
   state->done = std::move(done);
-  SetDeadline(&state->context, options.timeout);
-  state->context.set_wait_for_ready(options.wait_for_ready);
+  const std::shared_ptr<grpc::ClientContext> context = state->context;
+  SetDeadline(context.get(), options.timeout);
+  context->set_wait_for_ready(options.wait_for_ready);
 
   state->watchdog = options.watchdog;
-  state->watch =
-      state->watchdog->Add(options.timeout + rpc_internal::kWatchdogMargin,
-                           [weak = std::weak_ptr<State>(state)] {
-                             if (const auto alive = weak.lock()) {
-                               alive->overdue = true;
-                               alive->context.TryCancel();
-                             }
-                           });
-  (stub->*method)(&state->context, &state->request, &state->reply,
+  state->watch = state->watchdog->Add(
+      options.timeout + rpc_internal::kWatchdogMargin,
+      [weak_state = std::weak_ptr<State>(state),
+       weak_context = std::weak_ptr<grpc::ClientContext>(context)] {
+        if (const auto alive = weak_state.lock()) alive->overdue = true;
+        if (const auto alive = weak_context.lock()) alive->TryCancel();
+      });
+  (stub->*method)(context.get(), &state->request, &state->reply,
                   [state](grpc::Status status) {
                     state->watchdog->Remove(state->watch);
+                    state->context.reset();
                     if (status.ok()) {
                       state->done(std::move(state->reply));
                     } else {
@@ -124,8 +129,7 @@ StartedCall StartCall(
                           status, state->overdue.load()));
                     }
                   });
-  return StartedCall(
-      std::shared_ptr<grpc::ClientContext>(state, &state->context));
+  return StartedCall(context);
 }
 
 // As StartCall, but waits for the end. Not from a thread of gRPC.
