@@ -1,0 +1,101 @@
+// A scheduler in a test.
+#ifndef SERAPH_CLIENT_RPC_FAKE_SCHEDULER_CLIENT_H_
+#define SERAPH_CLIENT_RPC_FAKE_SCHEDULER_CLIENT_H_
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/rpc/scheduler_client.h"
+
+namespace seraph::testing {
+
+// Answers from its fields, and notes what it was asked.
+class FakeSchedulerClient final : public SchedulerClient {
+ public:
+  // What the fake tells of jobs; by id.
+  std::vector<JobView> jobs;
+  ClusterView cluster;
+  std::vector<LogLine> log;
+
+  // If not OK, the answer to every call but CancelJob.
+  absl::Status failure;
+
+  // One stream of WatchJob after the other: what it tells, and how it ends.
+  struct Watch {
+    std::vector<JobView> statuses;
+    absl::Status end;
+    std::function<void()> before_the_end = [] {};
+  };
+  std::deque<Watch> watches;
+
+  std::vector<JobSubmission> submissions;
+  std::vector<std::string> cancelled;
+
+  const std::string& address() const override { return address_; }
+
+  absl::StatusOr<std::string> SubmitJob(
+      const JobSubmission& submission) override {
+    if (!failure.ok()) return failure;
+    submissions.push_back(submission);
+    return std::string("new-job");
+  }
+
+  absl::StatusOr<JobView> GetJob(const std::string& id) override {
+    if (!failure.ok()) return failure;
+    for (const JobView& job : jobs) {
+      if (job.id == id) return job;
+    }
+    return absl::NotFoundError(absl::StrCat("no job ", id));
+  }
+
+  absl::StatusOr<std::vector<JobView>> ListJobs() override {
+    if (!failure.ok()) return failure;
+    return jobs;
+  }
+
+  absl::Status WatchJob(
+      const std::string& id,
+      const std::function<void(const JobView&)>& on_status) override {
+    if (!failure.ok()) return failure;
+    if (watches.empty()) return absl::UnavailableError("nothing to tell");
+    const Watch watch = std::move(watches.front());
+    watches.pop_front();
+    for (const JobView& job : watch.statuses) on_status(job);
+    watch.before_the_end();
+    return watch.end;
+  }
+
+  absl::Status ReadJobLog(
+      const std::string& id, bool follow,
+      const std::function<bool(const LogLine&)>& on_line) override {
+    if (!failure.ok()) return failure;
+    for (const LogLine& line : log) {
+      if (!on_line(line)) break;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<JobView> CancelJob(const std::string& id) override {
+    cancelled.push_back(id);
+    JobView job;
+    job.id = id;
+    job.state = JobState::kCancelled;
+    return job;
+  }
+
+  absl::StatusOr<ClusterView> DescribeCluster() override {
+    if (!failure.ok()) return failure;
+    return cluster;
+  }
+
+ private:
+  const std::string address_ = "fake:7400";
+};
+
+}  // namespace seraph::testing
+
+#endif  // SERAPH_CLIENT_RPC_FAKE_SCHEDULER_CLIENT_H_

@@ -1,0 +1,216 @@
+#include "client/rpc/grpc_scheduler_client.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/rpc/codec.h"
+#include "common/concurrent/notification.h"
+#include "common/rpc/call.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/grpc_status.h"
+#include "common/status/status_macros.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "proto/cluster.grpc.pb.h"
+#include "proto/jobs.grpc.pb.h"
+
+namespace seraph {
+namespace {
+
+// A stream is opened anew after this time, so that none is without a deadline.
+constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
+
+class GrpcSchedulerClient final : public SchedulerClient {
+ public:
+  GrpcSchedulerClient(std::shared_ptr<grpc::Channel> channel,
+                      std::string address, absl::Duration timeout,
+                      Interrupt* interrupt)
+      : address_(std::move(address)),
+        timeout_(timeout),
+        interrupt_(*interrupt),
+        jobs_(v1::Jobs::NewStub(channel)),
+        cluster_(v1::Cluster::NewStub(channel)) {}
+
+  const std::string& address() const override { return address_; }
+
+  absl::StatusOr<std::string> SubmitJob(
+      const JobSubmission& submission) override {
+    v1::SubmitJobRequest request;
+    request.set_yaml(submission.yaml);
+    request.set_file_name(submission.file_name);
+    request.set_base_directory(submission.base_directory);
+    request.set_submission_id(submission.submission_id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::SubmitJobReply reply,
+        Unary(jobs_->async(), &Jobs::SubmitJob, std::move(request)));
+    return reply.id();
+  }
+
+  absl::StatusOr<JobView> GetJob(const std::string& id) override {
+    v1::GetJobRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::JobStatus reply,
+        Unary(jobs_->async(), &Jobs::GetJob, std::move(request)));
+    return FromProto(reply);
+  }
+
+  absl::StatusOr<std::vector<JobView>> ListJobs() override {
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::ListJobsReply reply,
+        Unary(jobs_->async(), &Jobs::ListJobs, v1::ListJobsRequest()));
+    std::vector<JobView> jobs;
+    for (const v1::JobStatus& job : reply.jobs())
+      jobs.push_back(FromProto(job));
+    return jobs;
+  }
+
+  absl::Status WatchJob(
+      const std::string& id,
+      const std::function<void(const JobView&)>& on_status) override {
+    v1::WatchJobRequest request;
+    request.set_id(id);
+    bool ended = false;
+    while (!ended) {
+      SERAPH_RETURN_IF_ERROR(Stream<v1::JobStatus>(
+          [&](grpc::ClientContext* context) {
+            return jobs_->WatchJob(context, request);
+          },
+          [&](const v1::JobStatus& message) {
+            const JobView job = FromProto(message);
+            ended = HasEnded(job.state);
+            on_status(job);
+            return true;
+          },
+          &ended));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadJobLog(
+      const std::string& id, bool follow,
+      const std::function<bool(const LogLine&)>& on_line) override {
+    v1::ReadJobLogRequest request;
+    request.set_id(id);
+    request.set_follow(follow);
+    uint64_t taken = 0;
+    bool complete = false;
+    while (!complete) {
+      // A stream that is opened anew begins with the first line again.
+      uint64_t place = 0;
+      SERAPH_RETURN_IF_ERROR(Stream<v1::JobLogLine>(
+          [&](grpc::ClientContext* context) {
+            return jobs_->ReadJobLog(context, request);
+          },
+          [&](const v1::JobLogLine& message) {
+            if (place++ < taken) return true;
+            taken = place;
+            return on_line(FromProto(message));
+          },
+          &complete));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<JobView> CancelJob(const std::string& id) override {
+    v1::CancelJobRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::JobStatus reply,
+        Unary(jobs_->async(), &Jobs::CancelJob, std::move(request)));
+    return FromProto(reply);
+  }
+
+  absl::StatusOr<ClusterView> DescribeCluster() override {
+    SERAPH_ASSIGN_OR_RETURN(const v1::DescribeClusterReply reply,
+                            Unary(cluster_->async(), &Cluster::DescribeCluster,
+                                  v1::DescribeClusterRequest()));
+    return FromProto(reply);
+  }
+
+ private:
+  using Jobs = v1::Jobs::StubInterface::async_interface;
+  using Cluster = v1::Cluster::StubInterface::async_interface;
+
+  // Runs `cancel` if the user asks to stop from now on.
+  std::unique_ptr<Interrupt::Subscription> OnInterrupt(
+      absl::AnyInvocable<void()> cancel) {
+    if (interrupt_.requested()) return nullptr;
+    return interrupt_.Subscribe(std::move(cancel));
+  }
+
+  template <typename Async, typename Request, typename Reply>
+  absl::StatusOr<Reply> Unary(Async* stub,
+                              void (std::type_identity_t<Async>::*method)(
+                                  grpc::ClientContext*, const Request*, Reply*,
+                                  std::function<void(grpc::Status)>),
+                              Request request) {
+    absl::StatusOr<Reply> result;
+    Notification ended;
+    const StartedCall call =
+        StartCall(stub, method, std::move(request), {.timeout = timeout_},
+                  [&](absl::StatusOr<Reply> reply) {
+                    result = std::move(reply);
+                    ended.Notify();
+                  });
+    const auto subscription = OnInterrupt([&call] { call.Cancel(); });
+    ended.Wait();
+    if (!result.ok()) return Explain(result.status());
+    return result;
+  }
+
+  // Reads a stream to its end. `*complete` is set when the server has ended it,
+  // or `on_message` returned false, and not when it has to be opened anew.
+  template <typename Message>
+  absl::Status Stream(
+      const std::function<std::unique_ptr<grpc::ClientReader<Message>>(
+          grpc::ClientContext*)>& open,
+      const std::function<bool(const Message&)>& on_message, bool* complete) {
+    grpc::ClientContext context;
+    SetDeadline(&context, kStreamTimeout);
+    const auto subscription = OnInterrupt([&context] { context.TryCancel(); });
+    const std::unique_ptr<grpc::ClientReader<Message>> reader = open(&context);
+    Message message;
+    bool wanted = true;
+    while (wanted && reader->Read(&message)) wanted = on_message(message);
+    if (!wanted) context.TryCancel();
+    const grpc::Status status = reader->Finish();
+    if (!wanted || status.ok()) {
+      *complete = true;
+      return absl::OkStatus();
+    }
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      return absl::OkStatus();
+    }
+    return Explain(FromGrpcStatus(status));
+  }
+
+  // Says what to do where there was no answer.
+  absl::Status Explain(const absl::Status& status) const {
+    if (status.code() != absl::StatusCode::kUnavailable &&
+        status.code() != absl::StatusCode::kDeadlineExceeded) {
+      return status;
+    }
+    return absl::Status(
+        status.code(), absl::StrCat("cannot reach the scheduler at ", address_,
+                                    ": ", status.message(),
+                                    "; is it running? --scheduler HOST:PORT or "
+                                    "SERAPH_SCHEDULER says where it is"));
+  }
+
+  const std::string address_;
+  const absl::Duration timeout_;
+  Interrupt& interrupt_;
+  const std::unique_ptr<v1::Jobs::Stub> jobs_;
+  const std::unique_ptr<v1::Cluster::Stub> cluster_;
+};
+
+}  // namespace
+
+std::unique_ptr<SchedulerClient> MakeGrpcSchedulerClient(
+    const std::string& address, absl::Duration timeout, Interrupt* interrupt) {
+  return std::make_unique<GrpcSchedulerClient>(MakeChannel(address, {}),
+                                               address, timeout, interrupt);
+}
+
+}  // namespace seraph
