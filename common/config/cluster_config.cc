@@ -128,7 +128,7 @@ void VisitServer(Section& section, Server* server) {
   section
       .Key("memory_limit",
            "Memory for tables and for pushes on their way. A job that does not "
-           "fit is refused, one that grows beyond it fails.")
+           "fit fails, and says so.")
       .Between(16 * kMiB, 16384 * kGiB)
       .BindSize(&server->memory_limit_bytes);
   VisitThreads(section, &server->threads);

@@ -176,17 +176,17 @@ void VisitData(Section& section, const ModelSpec& model, DataSpec* data) {
     section.Complain("validation_fraction",
                      "contradicts data.validation: give one of them");
   }
-  section.Map("options", "By format. An option of another format is an error.",
-              [&](Section& s) {
-                VisitOptions(s, data->format, !section.Failed("format"), model,
-                             &data->options);
-              });
   section
       .Key("on_bad_record",
            "A record that cannot be read stops the job, or is counted, and the "
            "first ones are reported by file and line.")
       .BindChoice<BadRecordAction>(&data->options.on_bad_record,
                                    kBadRecordActions);
+  section.Map("options", "By format. An option of another format is an error.",
+              [&](Section& s) {
+                VisitOptions(s, data->format, !section.Failed("format"), model,
+                             &data->options);
+              });
 }
 
 }  // namespace seraph

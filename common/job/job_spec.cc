@@ -155,12 +155,13 @@ void VisitJob(Section& root, JobSpec* job) {
            "depends on it, and not on how many workers run them.")
       .Between(1, 10000)
       .Bind(&job->ranks);
+  bool model_known = false;
   root.Map("model", "What is trained.",
-           [&](Section& s) { VisitModel(s, &job->model); });
-  root.Map("data", "On what.",
+           [&](Section& s) { model_known = VisitModel(s, &job->model); });
+  root.Map("data", "What it is trained on.",
            [&](Section& s) { VisitData(s, job->model, &job->data); });
-  root.Map("train", "How.", [&](Section& s) {
-    VisitTrain(s, job->model, job->data, &job->train);
+  root.Map("train", "How it is trained.", [&](Section& s) {
+    VisitTrain(s, job->model, model_known, job->data, &job->train);
   });
   root.Map("sync", "How the ranks' work is brought together.",
            [&](Section& s) { VisitSync(s, &job->sync); });
@@ -183,8 +184,8 @@ void VisitJob(Section& root, JobSpec* job) {
   });
   root.Map("output", "Where the result goes.", [&](Section& s) {
     s.Key("directory",
-          "A folder, relative to the job file: the model lands in "
-          "<directory>/model, the run's record in <directory>/result.json.")
+          "A folder, relative to the job file, for the model (`model`) and the "
+          "run's record (`result.json`).")
         .NotEmpty()
         .Bind(&job->output_directory);
   });

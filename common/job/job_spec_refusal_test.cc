@@ -190,8 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
             "needs data.validation or data.validation_fraction"},
         Bad{"StopByAnotherModelsMetric",
             {"train.stop.metric=rmse", "data.validation_fraction=0.1"},
-            "unknown value 'rmse'; known are log_loss, auc, accuracy, "
-            "precision, recall, f1"}),
+            "'rmse' is not a metric of logistic_regression, which has "
+            "log_loss, auc, accuracy, precision, recall, f1"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -288,6 +288,12 @@ TEST(JobSpecRefusesTest, AKindThatNobodyKnowsLeavesItsKeysAlone) {
             "--set train.schedule: train.schedule.kind: unknown value 'y'; "
             "known are constant, inverse_square_root, exponential, step, "
             "cosine");
+}
+
+TEST(JobSpecRefusesTest, AModelThatNobodyKnowsMayWatchAnyMetric) {
+  EXPECT_EQ(Complaints(kMinimalJob, {"model=3", "train.stop.metric=rmse",
+                                     "data.validation_fraction=0.1"}),
+            "--set model: expected a map, got '3'");
 }
 
 TEST(JobSpecRefusesTest, ABadOverrideNamesItsPathAndTheNearestKey) {

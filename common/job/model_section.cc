@@ -74,8 +74,8 @@ void VisitLoss(Section& section, bool kind_known, ModelSpec* model) {
 
 }  // namespace
 
-void VisitModel(Section& section, ModelSpec* model) {
-  section.Key("kind", "What is trained.")
+bool VisitModel(Section& section, ModelSpec* model) {
+  section.Key("kind", "The kind of model.")
       .Required()
       .Planned(kPlannedKinds)
       .BindChoice<ModelKind>(&model->kind, Kinds());
@@ -83,8 +83,9 @@ void VisitModel(Section& section, ModelSpec* model) {
   section
       .Key("keys",
            "Number of features. Tables are then dense, with the keys 0 to "
-           "keys - 1. Absent: sparse, with any 64-bit keys.")
+           "keys - 1; else sparse, with any 64-bit keys.")
       .AtLeast(1)
+      .DefaultText("none: sparse tables")
       .Bind(&model->keys);
   std::vector<std::pair<BiasKind, absl::string_view>> biases;
   for (const BiasKind bias : kBiases) {
@@ -103,6 +104,7 @@ void VisitModel(Section& section, ModelSpec* model) {
               ModelKindName(model->kind))
       .Bind(&model->classes);
   VisitLoss(section, kind_known, model);
+  return kind_known;
 }
 
 }  // namespace seraph

@@ -8,8 +8,9 @@
 namespace seraph {
 
 // Afterwards model->loss is set: a loss that was not given is the kind's first,
-// or huber where huber_delta was given.
-void VisitModel(Section& section, ModelSpec* model);
+// or huber where huber_delta was given. False if the kind is missing or wrong:
+// then nothing should be said of what depends on it.
+bool VisitModel(Section& section, ModelSpec* model);
 
 }  // namespace seraph
 

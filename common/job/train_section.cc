@@ -192,18 +192,40 @@ void VisitSchedule(Section& section, ScheduleSpec* schedule) {
       .Bind(&schedule->warmup_steps);
 }
 
-void VisitStop(Section& section, const ModelSpec& model, StopSpec* stop) {
+// Every metric of any model, once.
+std::vector<std::pair<absl::string_view, absl::string_view>> AllMetrics() {
   std::vector<std::pair<absl::string_view, absl::string_view>> metrics;
-  for (const absl::string_view name : MetricNames(model.kind)) {
-    metrics.emplace_back(name, name);
+  for (const absl::string_view kind : ModelKindNames()) {
+    for (const absl::string_view name : MetricNames(*ParseModelKind(kind))) {
+      const std::pair entry(name, name);
+      if (std::find(metrics.begin(), metrics.end(), entry) == metrics.end()) {
+        metrics.push_back(entry);
+      }
+    }
   }
-  // Of an optional map, the fields start out empty.
-  absl::string_view metric =
-      stop->metric.empty() ? metrics.front().first : stop->metric;
+  return metrics;
+}
+
+void VisitStop(Section& section, const ModelSpec& model, bool model_known,
+               StopSpec* stop) {
+  const std::vector<absl::string_view> fitting = MetricNames(model.kind);
+  // A new StopSpec names none.
+  const std::string start =
+      stop->metric.empty() ? std::string(fitting.front()) : stop->metric;
+  absl::string_view metric = start;
   section
-      .Key("metric", "What is watched on the validation data, once an epoch.")
+      .Key("metric",
+           "What is watched on the validation data, once an epoch: one that "
+           "the model reports.")
       .DefaultText("the first that the model reports")
-      .BindChoice<absl::string_view>(&metric, metrics);
+      .BindChoice<absl::string_view>(&metric, AllMetrics());
+  if (model_known &&
+      std::find(fitting.begin(), fitting.end(), metric) == fitting.end()) {
+    section.Complain("metric",
+                     absl::StrCat("'", metric, "' is not a metric of ",
+                                  ModelKindName(model.kind), ", which has ",
+                                  absl::StrJoin(fitting, ", ")));
+  }
   stop->metric = std::string(metric);
   section
       .Key("patience",
@@ -218,8 +240,8 @@ absl::string_view NonFiniteActionName(NonFiniteAction action) {
   return action == NonFiniteAction::kFail ? "fail" : "skip";
 }
 
-void VisitTrain(Section& section, const ModelSpec& model, const DataSpec& data,
-                TrainSpec* train) {
+void VisitTrain(Section& section, const ModelSpec& model, bool model_known,
+                const DataSpec& data, TrainSpec* train) {
   section.Key("epochs", "Passes over the training data.")
       .Between(1, 1e6)
       .Bind(&train->epochs);
@@ -231,6 +253,11 @@ void VisitTrain(Section& section, const ModelSpec& model, const DataSpec& data,
            "Whether each epoch reads the records in another order, which "
            "follows from the seed; if not, in that of the files.")
       .Bind(&train->shuffle);
+  section
+      .Key("on_non_finite",
+           "A gradient or loss that is NaN or infinite stops the job, or its "
+           "batch is left out and counted.")
+      .BindChoice<NonFiniteAction>(&train->on_non_finite, kNonFiniteActions);
   section.Map("optimizer",
               "How a push changes the weights. A key that the kind does not "
               "use is an error.",
@@ -239,15 +266,11 @@ void VisitTrain(Section& section, const ModelSpec& model, const DataSpec& data,
               });
   section.Map("schedule", "The learning rate over time.",
               [&](Section& s) { VisitSchedule(s, &train->schedule); });
-  section
-      .Key("on_non_finite",
-           "A gradient or loss that is NaN or infinite stops the job, or its "
-           "batch is left out and counted.")
-      .BindChoice<NonFiniteAction>(&train->on_non_finite, kNonFiniteActions);
   section.OptionalMap<StopSpec>(
       "stop", "An early stop by the validation data. Absent: none.",
-      &train->stop,
-      [&](Section& s, StopSpec* stop) { VisitStop(s, model, stop); });
+      &train->stop, [&](Section& s, StopSpec* stop) {
+        VisitStop(s, model, model_known, stop);
+      });
   if (train->stop.has_value() && !data.HasValidation()) {
     section.Complain("stop",
                      "needs data.validation or data.validation_fraction");

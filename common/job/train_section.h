@@ -7,10 +7,10 @@
 
 namespace seraph {
 
-// Requires: `model` and `data` are visited already, if badly: what may be
-// watched for an early stop depends on them.
-void VisitTrain(Section& section, const ModelSpec& model, const DataSpec& data,
-                TrainSpec* train);
+// What may be watched for an early stop depends on model and data, which are
+// visited already. `model_known`: the model's kind is what the file says.
+void VisitTrain(Section& section, const ModelSpec& model, bool model_known,
+                const DataSpec& data, TrainSpec* train);
 
 }  // namespace seraph
 
