@@ -124,9 +124,10 @@ struct DataOptions {
   // A pixel's value is byte * scale. Finite, not 0.
   double scale = 1.0 / 255.0;
 
-  // The label files, in the order of the image files, sorted; paths and
-  // patterns like those of `data.train`. Empty: those listed among the files,
-  // else the file with the usual name beside the images.
+  // The label files of the training images, in the order of these, sorted;
+  // paths and patterns like those of `data.train`. Empty, and for validation
+  // images: those listed among the files, else the file with the usual name
+  // beside the images.
   std::vector<std::string> labels;
 
   // index_base, or the default of `format`.

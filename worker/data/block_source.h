@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -86,9 +87,10 @@ class BlockSource {
 
   absl::Mutex mu_;
   std::list<OpenFile> open_files_ ABSL_GUARDED_BY(mu_);  // Last used first.
-  // Decompressed copies stay as long as this, whether the file is open or not.
-  absl::flat_hash_map<std::string, std::shared_ptr<const SpooledFile>> spooled_
-      ABSL_GUARDED_BY(mu_);
+  // By file. Decompressed copies stay as long as this, whether the file is open
+  // or not.
+  absl::flat_hash_map<uint32_t, std::vector<std::shared_ptr<const SpooledFile>>>
+      spooled_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<BlockId, std::shared_ptr<const Batch>> cache_
       ABSL_GUARDED_BY(mu_);
   uint64_t cached_bytes_ ABSL_GUARDED_BY(mu_) = 0;

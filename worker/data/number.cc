@@ -143,6 +143,31 @@ absl::string_view Reason(NumberError error) {
   return "is right";
 }
 
+bool IsUtf8(absl::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = [&text](size_t at) {
+      return static_cast<unsigned char>(text[at]);
+    };
+    const unsigned lead = byte(i++);
+    if (lead < 0x80) continue;
+    const int tail = lead >= 0xc2 && lead < 0xe0   ? 1
+                     : lead >= 0xe0 && lead < 0xf0 ? 2
+                     : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                   : -1;
+    if (tail < 0 || text.size() - i < static_cast<size_t>(tail)) return false;
+    // The second byte excludes long forms, surrogates and what is beyond
+    // U+10FFFF.
+    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (byte(i) < low || byte(i) > high) return false;
+    for (int k = 1; k < tail; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) return false;
+    }
+    i += tail;
+  }
+  return true;
+}
+
 std::string Quoted(absl::string_view text) {
   constexpr size_t kShown = 40;
   return absl::StrCat("'", absl::CHexEscape(text.substr(0, kShown)),

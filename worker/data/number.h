@@ -1,4 +1,4 @@
-// Numbers of text files: exact, whatever the locale.
+// Numbers and texts of text files.
 #ifndef SERAPH_WORKER_DATA_NUMBER_H_
 #define SERAPH_WORKER_DATA_NUMBER_H_
 
@@ -16,9 +16,9 @@ enum class NumberError {
   kTooLarge,   // For the type.
 };
 
-// The nearest float (double) of the whole of `text`: decimal, with or without a
-// sign, a point and an exponent. What is too small for the type is 0 or a
-// denormal number. `value` is only set with kNone.
+// Exact, whatever the locale: the nearest float (double) of the whole of
+// `text`: decimal, with or without a sign, a point and an exponent. What is too
+// small for the type is 0 or a denormal number. `value` is only set with kNone.
 NumberError ParseFloat(absl::string_view text, float* value);
 NumberError ParseDouble(absl::string_view text, double* value);
 
@@ -27,6 +27,9 @@ NumberError ParseUint64(absl::string_view text, uint64_t* value);
 
 // "is not a number", "is not finite", "is too large".
 absl::string_view Reason(NumberError error);
+
+// Whether `text` is well-formed UTF-8 (RFC 3629).
+bool IsUtf8(absl::string_view text);
 
 // `text` for a message: in quotes, at most 40 bytes of it, printable ASCII.
 std::string Quoted(absl::string_view text);

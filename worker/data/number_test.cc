@@ -103,6 +103,18 @@ TEST(ParseFloatTest, IsTheNearestFloat) {
   }
 }
 
+TEST(IsUtf8Test, KnowsTheWellFormed) {
+  for (const char* good : {"", "plain", "\xc3\xa4", "\xe2\x82\xac",
+                           "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(good)) << Quoted(good);
+  }
+  for (const char* bad :
+       {"\xe4", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xe2\x82z"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << Quoted(bad);
+  }
+}
+
 TEST(QuotedTest, IsShortAndPrintable) {
   EXPECT_EQ(Quoted("python"), "'python'");
   EXPECT_EQ(Quoted("a\xff\n"), "'a\\xff\\n'");
