@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -99,8 +100,10 @@ absl::StatusOr<std::unique_ptr<RowStore>> MakeDenseStore(
     std::unique_ptr<const UpdateRule> rule) {
   const uint64_t rows = range.last - range.first + 1;
   const uint64_t row_bytes = uint64_t{rule->row_cells()} * sizeof(float);
-  // calloc refuses a product that overflows.
-  Cells cells(static_cast<float*>(std::calloc(rows, row_bytes)));
+  Cells cells;
+  if (rows <= std::numeric_limits<size_t>::max() / row_bytes) {
+    cells.reset(static_cast<float*>(std::calloc(rows, row_bytes)));
+  }
   if (cells == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", rows, " rows of ", row_bytes,
