@@ -15,7 +15,7 @@
 #include "server/service/exchange_stream.h"
 #include "server/service/export_stream.h"
 #include "server/service/request_codec.h"
-#include "server/service/unary_call.h"
+#include "common/rpc/unary_call.h"
 
 namespace seraph {
 namespace {

@@ -233,12 +233,11 @@ void TableClient::Send(uint64_t step, size_t server,
                        .delay = absl::ZeroDuration()});
 }
 
-void TableClient::OnReply(uint64_t number,
-                          absl::StatusOr<v1::ExchangeReply> reply,
-                          std::vector<Outgoing>* outgoing,
-                          std::vector<FinishedStep>* finished) {
+std::optional<FinishedStep> TableClient::OnReply(
+    uint64_t number, absl::StatusOr<v1::ExchangeReply> reply,
+    std::vector<Outgoing>* outgoing) {
   const auto found = messages_.find(number);
-  if (found == messages_.end()) return;
+  if (found == messages_.end()) return std::nullopt;
   Message& message = found->second;
   OpenStep& step = steps_.at(message.step);
 
@@ -250,7 +249,7 @@ void TableClient::OnReply(uint64_t number,
                          .message = number,
                          .request = message.request,
                          .delay = std::max(delay, message.backoff.Next())});
-    return;
+    return std::nullopt;
   }
   if (status.ok()) {
     const v1::PullReply& pull =
@@ -258,11 +257,12 @@ void TableClient::OnReply(uint64_t number,
     status = TakeRows(message, pull, &step);
   }
   step.result.status.Update(status);
-  const uint64_t step_number = message.step;
+  const auto open = steps_.find(message.step);
   messages_.erase(found);
-  if (--step.messages_out > 0) return;
-  finished->push_back(std::move(step.result));
-  steps_.erase(step_number);
+  if (--step.messages_out > 0) return std::nullopt;
+  FinishedStep finished = std::move(step.result);
+  steps_.erase(open);
+  return finished;
 }
 
 absl::Status TableClient::Judge(const Message& message,

@@ -92,10 +92,11 @@ class TableClient {
                                  std::vector<Outgoing>* outgoing);
 
   // The reply to a message, or why there is none: Unavailable if its stream
-  // broke. Replies to messages that are no longer out are ignored.
-  void OnReply(uint64_t message, absl::StatusOr<v1::ExchangeReply> reply,
-               std::vector<Outgoing>* outgoing,
-               std::vector<FinishedStep>* finished);
+  // broke. Replies to messages that are no longer out are ignored. Returns the
+  // step, if this was its last reply.
+  std::optional<FinishedStep> OnReply(uint64_t message,
+                                      absl::StatusOr<v1::ExchangeReply> reply,
+                                      std::vector<Outgoing>* outgoing);
 
  private:
   // Where the values of a pulled part go.

@@ -1,6 +1,6 @@
 // A unary call whose answer may come late, or never.
-#ifndef SERAPH_SERVER_SERVICE_UNARY_CALL_H_
-#define SERAPH_SERVER_SERVICE_UNARY_CALL_H_
+#ifndef SERAPH_COMMON_RPC_UNARY_CALL_H_
+#define SERAPH_COMMON_RPC_UNARY_CALL_H_
 
 #include <grpcpp/grpcpp.h>
 
@@ -61,4 +61,4 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
 }  // namespace seraph
 
-#endif  // SERAPH_SERVER_SERVICE_UNARY_CALL_H_
+#endif  // SERAPH_COMMON_RPC_UNARY_CALL_H_

@@ -1,0 +1,150 @@
+#include "worker/service/grpc_rank_peers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/concurrent/notification.h"
+#include "common/rpc/grpc_status.h"
+
+namespace seraph {
+namespace {
+
+// Scores of one message of a share: 24 bytes each at most.
+constexpr size_t kScoresPerMessage = 50'000;
+
+template <typename Ref>
+void FillJob(const GrpcRankPeersOptions& options, Ref* ref) {
+  ref->set_id(options.job);
+  ref->set_generation(options.generation);
+}
+
+template <typename Ref>
+void FillRank(const GrpcRankPeersOptions& options, Ref* ref) {
+  ref->set_rank(options.rank);
+  ref->set_attempt(options.attempt);
+}
+
+}  // namespace
+
+GrpcRankPeers::GrpcRankPeers(GrpcRankPeersOptions options,
+                             std::vector<Server> servers,
+                             std::shared_ptr<grpc::Channel> scheduler)
+    : options_(std::move(options)),
+      servers_(std::move(servers)),
+      scheduler_(v1::Cluster::NewStub(std::move(scheduler))) {}
+
+void GrpcRankPeers::Send(
+    size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+    absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done) {
+  servers_[server].link->Send(std::move(request), std::move(done));
+}
+
+bool GrpcRankPeers::Enter(StartedCall call) {
+  MutexLock lock(&mu_);
+  running_ = std::move(call);
+  return !cancelled_;
+}
+
+template <typename Async, typename Request, typename Reply, typename Method>
+absl::StatusOr<Reply> GrpcRankPeers::Call(Async* stub, Method method,
+                                          Request request) {
+  absl::StatusOr<Reply> result;
+  Notification ended;
+  const StartedCall call = StartCall(stub, method, std::move(request),
+                                     {.timeout = options_.call_timeout},
+                                     [&](absl::StatusOr<Reply> reply) {
+                                       result = std::move(reply);
+                                       ended.Notify();
+                                     });
+  if (!Enter(call)) call.Cancel();
+  ended.Wait();
+  return result;
+}
+
+absl::StatusOr<v1::BeginAttemptReply> GrpcRankPeers::BeginAttempt(
+    size_t server) {
+  using Async = v1::Parameters::StubInterface::async_interface;
+  v1::BeginAttemptRequest request;
+  FillJob(options_, request.mutable_header()->mutable_job());
+  FillRank(options_, request.mutable_header()->mutable_rank());
+  request.mutable_header()->set_incarnation(servers_[server].incarnation);
+  const auto stub = v1::Parameters::NewStub(servers_[server].channel);
+  return Call<Async, v1::BeginAttemptRequest, v1::BeginAttemptReply>(
+      stub->async(), &Async::BeginAttempt, std::move(request));
+}
+
+absl::StatusOr<bool> GrpcRankPeers::FinishEpoch(const EpochShare& share) {
+  const auto context = std::make_shared<grpc::ClientContext>();
+  SetDeadline(context.get(), options_.decision_timeout);
+  CallWatchdog* watchdog = CallWatchdog::Default();
+  const CallWatchdog::Watch watch =
+      watchdog->Add(options_.decision_timeout + absl::Seconds(1),
+                    [weak = std::weak_ptr<grpc::ClientContext>(context)] {
+                      if (const auto alive = weak.lock()) alive->TryCancel();
+                    });
+  const StartedCall call{context};
+  if (!Enter(call)) call.Cancel();
+
+  v1::FinishEpochReply reply;
+  const auto writer = scheduler_->FinishEpoch(context.get(), &reply);
+  v1::FinishEpochRequest first;
+  v1::FinishEpochHeader* header = first.mutable_header();
+  FillJob(options_, header->mutable_job());
+  FillRank(options_, header->mutable_rank());
+  header->set_epoch(share.epoch);
+  if (share.validation.has_value()) {
+    for (double sum : share.validation->ToArray()) {
+      header->add_validation_sums(sum);
+    }
+  }
+  // A write that fails shows in the status at the end.
+  bool open = writer->Write(first);
+  for (const AucRun& run : share.runs) {
+    for (size_t begin = 0; open && begin < run.size();
+         begin += kScoresPerMessage) {
+      v1::FinishEpochRequest part;
+      const size_t end = std::min(run.size(), begin + kScoresPerMessage);
+      for (size_t i = begin; i < end; ++i) {
+        part.mutable_run()->add_scores(run[i].score);
+        part.mutable_run()->add_positives(run[i].positives);
+        part.mutable_run()->add_negatives(run[i].negatives);
+      }
+      open = writer->Write(part);
+    }
+  }
+  if (open) {
+    v1::FinishEpochRequest last;
+    last.set_complete(true);
+    writer->Write(last);
+    writer->WritesDone();
+  }
+  const grpc::Status status = writer->Finish();
+  watchdog->Remove(watch);
+  if (!status.ok()) return FromGrpcStatus(status);
+  return reply.stop();
+}
+
+absl::Status GrpcRankPeers::ReportRank(const absl::Status& ended) {
+  using Async = v1::Cluster::StubInterface::async_interface;
+  v1::ReportRankRequest request;
+  FillJob(options_, request.mutable_job());
+  FillRank(options_, request.mutable_rank());
+  request.set_incarnation(options_.worker_incarnation);
+  request.set_code(static_cast<int>(ended.code()));
+  request.set_message(std::string(ended.message()));
+  return Call<Async, v1::ReportRankRequest, v1::ReportRankReply>(
+             scheduler_->async(), &Async::ReportRank, std::move(request))
+      .status();
+}
+
+void GrpcRankPeers::Cancel() {
+  StartedCall running;
+  {
+    MutexLock lock(&mu_);
+    cancelled_ = true;
+    running = running_;
+  }
+  running.Cancel();
+}
+
+}  // namespace seraph

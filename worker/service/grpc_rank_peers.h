@@ -1,0 +1,75 @@
+// A rank's peers over gRPC.
+#ifndef SERAPH_WORKER_SERVICE_GRPC_RANK_PEERS_H_
+#define SERAPH_WORKER_SERVICE_GRPC_RANK_PEERS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "common/concurrent/mutex.h"
+#include "common/rpc/call.h"
+#include "proto/cluster.grpc.pb.h"
+#include "proto/parameters.grpc.pb.h"
+#include "worker/client/server_link.h"
+#include "worker/client/table_router.h"
+#include "worker/train/rank_peers.h"
+
+namespace seraph {
+
+struct GrpcRankPeersOptions {
+  std::string job;
+  uint64_t generation = 1;
+  uint32_t rank = 0;
+  uint32_t attempt = 1;
+  uint64_t worker_incarnation = 0;
+  absl::Duration call_timeout = absl::Seconds(10);
+  // Of the wait for the decision at an epoch's end, after which the share is
+  // sent again.
+  absl::Duration decision_timeout = absl::Seconds(60);
+};
+
+class GrpcRankPeers final : public RankPeers {
+ public:
+  // By server, as the router has them: its link and its channel.
+  struct Server {
+    uint64_t incarnation = 0;
+    std::shared_ptr<ServerLink> link;
+    std::shared_ptr<grpc::Channel> channel;
+  };
+
+  GrpcRankPeers(GrpcRankPeersOptions options, std::vector<Server> servers,
+                std::shared_ptr<grpc::Channel> scheduler);
+
+  void Send(size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+            absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
+      override;
+  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) override;
+  absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override;
+  absl::Status ReportRank(const absl::Status& ended) override;
+  void Cancel() override ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // Remembers the call that runs, so that Cancel can end it. False when
+  // cancelled already.
+  bool Enter(StartedCall call) ABSL_LOCKS_EXCLUDED(mu_);
+  // A unary call that Cancel can end.
+  template <typename Async, typename Request, typename Reply, typename Method>
+  absl::StatusOr<Reply> Call(Async* stub, Method method, Request request);
+
+  const GrpcRankPeersOptions options_;
+  const std::vector<Server> servers_;
+  const std::unique_ptr<v1::Cluster::Stub> scheduler_;
+
+  Mutex mu_;
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  StartedCall running_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_WORKER_SERVICE_GRPC_RANK_PEERS_H_

@@ -1,0 +1,163 @@
+#include "worker/service/job_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status/status_macros.h"
+#include "worker/model/model.h"
+#include "worker/service/grpc_rank_peers.h"
+#include "worker/service/job_rules.h"
+#include "worker/train/data_streams.h"
+
+namespace seraph {
+namespace {
+
+// The model's shape, with what only the data tell.
+ModelSpec ModelOf(const JobOrder& order) {
+  ModelSpec model = order.spec.model;
+  if (model.kind == ModelKind::kSoftmax) model.classes = order.labels.classes;
+  return model;
+}
+
+bool NeedsAuc(const JobOrder& order) {
+  return TaskOf(order.spec.model.kind) == TaskKind::kBinary;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(JobOrder order,
+                                                       uint64_t cache_bytes,
+                                                       WorkerParts parts) {
+  SERAPH_ASSIGN_OR_RETURN(TableRouter router,
+                          TableRouter::Make(order.tables, order.partitions));
+  const std::vector<ModelTable> wanted = ModelTables(ModelOf(order));
+  if (wanted.size() != order.tables.size()) {
+    return absl::InvalidArgumentError("the tables are not those of the model");
+  }
+  for (size_t t = 0; t < wanted.size(); ++t) {
+    if (wanted[t].name != order.tables[t].name ||
+        wanted[t].width != order.tables[t].width) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("table '", order.tables[t].name,
+                       "' is not the model's '", wanted[t].name, "'"));
+    }
+  }
+  return std::unique_ptr<JobRun>(new JobRun(
+      std::move(order), cache_bytes, std::move(parts), std::move(router)));
+}
+
+JobRun::JobRun(JobOrder order, uint64_t cache_bytes, WorkerParts parts,
+               TableRouter router)
+    : order_(std::move(order)),
+      cache_bytes_(cache_bytes),
+      parts_(std::move(parts)),
+      router_(std::move(router)) {
+  const RecordRules rules = RulesOf(order_.spec);
+  // Training reads all of its data every epoch, and so does validation: what
+  // may stay in memory is shared by size, one quarter for the validation.
+  const uint64_t for_validation =
+      order_.validation.has_value() ? cache_bytes / 4 : 0;
+  train_ =
+      std::make_unique<BlockSource>(order_.train, rules, order_.labels,
+                                    cache_bytes - for_validation, parts_.spool);
+  if (order_.validation.has_value()) {
+    RecordRules whole = rules;
+    whole.validation_fraction = 0;
+    validation_ = std::make_unique<BlockSource>(
+        *order_.validation, whole, order_.labels, for_validation, parts_.spool);
+  }
+}
+
+JobRun::~JobRun() {
+  std::map<uint32_t, RunningRank> ranks;
+  {
+    MutexLock lock(&mu_);
+    ranks.swap(ranks_);
+  }
+  // First all are told, then each is waited for.
+  for (auto& [rank, running] : ranks) running.runner->Stop();
+}
+
+std::unique_ptr<RankRunner> JobRun::MakeRunner(uint32_t rank,
+                                               uint32_t attempt) {
+  const JobSpec& spec = order_.spec;
+  const EpochStreamOptions stream{.part = RecordPart::kTrain,
+                                  .seed = spec.seed,
+                                  .ranks = spec.ranks,
+                                  .rank = rank,
+                                  .shuffle = spec.train.shuffle};
+  auto train = std::make_unique<DataStream>(train_.get(), stream);
+  std::unique_ptr<DataStream> validation;
+  if (spec.data.HasValidation()) {
+    EpochStreamOptions share = stream;
+    share.shuffle = false;
+    share.part =
+        validation_ != nullptr ? RecordPart::kTrain : RecordPart::kValidation;
+    validation = std::make_unique<DataStream>(
+        validation_ != nullptr ? validation_.get() : train_.get(), share);
+  }
+
+  std::vector<GrpcRankPeers::Server> servers;
+  for (const Node& server : router_.servers()) {
+    servers.push_back({.incarnation = server.incarnation,
+                       .link = parts_.links->Get(server.address),
+                       .channel = parts_.channels->Get(server.address)});
+  }
+  auto peers = std::make_unique<GrpcRankPeers>(
+      GrpcRankPeersOptions{.job = order_.job,
+                           .generation = order_.generation,
+                           .rank = rank,
+                           .attempt = attempt,
+                           .worker_incarnation = parts_.incarnation,
+                           .call_timeout = parts_.call_timeout},
+      std::move(servers), parts_.channels->Get(parts_.scheduler));
+
+  const RankRunnerOptions options{
+      .rank = {.rank = rank,
+               .epochs = spec.train.epochs,
+               .batch_size = spec.train.batch_size,
+               .validation_batch_size =
+                   std::max<size_t>(1024, spec.train.batch_size),
+               .pipeline = spec.sync.pipeline,
+               .epoch_barrier = order_.epoch_barrier,
+               .skip_non_finite =
+                   spec.train.on_non_finite == NonFiniteAction::kSkip,
+               .needs_auc = NeedsAuc(order_),
+               .clip_norm = spec.train.clip_norm},
+      .client = {.job = order_.job,
+                 .generation = order_.generation,
+                 .rank = rank,
+                 .attempt = attempt,
+                 .max_message_bytes = parts_.max_message_bytes / 4,
+                 .retry_backoff = parts_.retry_backoff,
+                 .retry_backoff_max = parts_.retry_backoff_max,
+                 .seed = parts_.incarnation + rank}};
+  return std::make_unique<RankRunner>(
+      options, MonotonicClock::Real(), &router_, std::move(peers),
+      MakeModel(ModelOf(order_)), std::move(train), std::move(validation));
+}
+
+absl::Status JobRun::StartRank(uint32_t rank, uint32_t attempt) {
+  if (rank >= order_.spec.ranks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, ": the job has ", order_.spec.ranks));
+  }
+  std::unique_ptr<RankRunner> runner = MakeRunner(rank, attempt);
+  {
+    MutexLock lock(&mu_);
+    RunningRank& place = ranks_[rank];
+    if (attempt <= place.attempt) return absl::OkStatus();
+    place.attempt = attempt;
+    place.runner.swap(runner);
+    place.runner->Start();
+  }
+  return absl::OkStatus();  // An older attempt is stopped here.
+}
+
+size_t JobRun::ranks() const {
+  MutexLock lock(&mu_);
+  return ranks_.size();
+}
+
+}  // namespace seraph

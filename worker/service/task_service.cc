@@ -1,0 +1,205 @@
+#include "worker/service/task_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/job/job_spec.h"
+#include "common/rpc/grpc_status.h"
+#include "common/rpc/unary_call.h"
+#include "common/status/errors.h"
+#include "common/status/status_macros.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/dataset_codec.h"
+#include "common/wire/table_codec.h"
+#include "worker/data/scan.h"
+#include "worker/service/job_rules.h"
+
+namespace seraph {
+namespace {
+
+// The specification as it travels: canonical, so that only a scheduler of
+// another version can send one that does not parse.
+absl::StatusOr<JobSpec> ParseSpec(const std::string& yaml) {
+  return ParseJobSpec(yaml, "(order)", {});
+}
+
+absl::StatusOr<JobOrder> DecodeOrder(const v1::RunRanksRequest& request) {
+  JobOrder order;
+  order.job = request.job().id();
+  order.generation = request.job().generation();
+  SERAPH_ASSIGN_OR_RETURN(order.spec, ParseSpec(request.job_yaml()));
+  SERAPH_ASSIGN_OR_RETURN(order.train, FromProto(request.train()));
+  if (request.has_validation()) {
+    SERAPH_ASSIGN_OR_RETURN(order.validation, FromProto(request.validation()));
+  }
+  SERAPH_ASSIGN_OR_RETURN(order.labels, FromProto(request.labels()));
+  for (const v1::TableSpec& message : request.tables()) {
+    SERAPH_ASSIGN_OR_RETURN(TableSpec table, FromProto(message));
+    order.tables.push_back(std::move(table));
+  }
+  for (const v1::PartitionPlacement& message : request.partitions()) {
+    SERAPH_ASSIGN_OR_RETURN(PartitionPlacement placement, FromProto(message));
+    order.partitions.push_back(std::move(placement));
+  }
+  order.epoch_barrier = request.epoch_barrier();
+  return order;
+}
+
+}  // namespace
+
+absl::Status TaskService::CheckIncarnation(uint64_t incarnation) const {
+  if (incarnation == options_.parts.incarnation) return absl::OkStatus();
+  return WithReason(absl::FailedPreconditionError(
+                        "the order is for another start of this worker"),
+                    "OTHER_INCARNATION");
+}
+
+grpc::ServerUnaryReactor* TaskService::Scan(
+    grpc::CallbackServerContext* context, const v1::ScanRequest* request,
+    v1::ScanReply* reply) {
+  auto* call = new UnaryCall<v1::ScanReply>(reply);
+  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
+    answer(DoScan(request));
+  });
+  return call;
+}
+
+absl::StatusOr<v1::ScanReply> TaskService::DoScan(
+    const v1::ScanRequest& request) {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+  SERAPH_ASSIGN_OR_RETURN(const JobSpec spec, ParseSpec(request.job_yaml()));
+  RecordRules rules = RulesOf(spec);
+  if (request.task().validation()) rules.validation_fraction = 0;
+  const v1::ScanTask& message = request.task();
+  ScanTask task;
+  task.file = FromProto(message.file());
+  task.file_index = message.file_index();
+  task.begin = message.begin();
+  if (message.end() > 0) task.end = message.end();
+  task.block_bytes = message.block_bytes();
+  SERAPH_ASSIGN_OR_RETURN(const DatasetFacts facts,
+                          ScanPart(task, rules, options_.parts.spool));
+  v1::ScanReply reply;
+  ToProto(facts, reply.mutable_facts());
+  return reply;
+}
+
+grpc::ServerUnaryReactor* TaskService::RunRanks(
+    grpc::CallbackServerContext* context, const v1::RunRanksRequest* request,
+    v1::RunRanksReply* reply) {
+  auto* call = new UnaryCall<v1::RunRanksReply>(reply);
+  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
+    const absl::Status status = DoRunRanks(request);
+    if (status.ok()) {
+      answer(v1::RunRanksReply());
+    } else {
+      answer(status);
+    }
+  });
+  return call;
+}
+
+absl::Status TaskService::CheckNotStopped(const std::string& job,
+                                          uint64_t generation) const {
+  const auto it = stopped_.find(job);
+  if (it == stopped_.end() || generation > it->second) return absl::OkStatus();
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "job ", job, ", generation ", generation, ": it was stopped here")),
+      "GENERATION_STALE");
+}
+
+absl::Status TaskService::DoRunRanks(const v1::RunRanksRequest& request) {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+  const std::string& id = request.job().id();
+  const uint64_t generation = request.job().generation();
+  std::shared_ptr<JobRun> run;
+  uint64_t cache_bytes = 0;
+  {
+    MutexLock lock(&mu_);
+    SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));
+    if (const auto it = jobs_.find(id); it != jobs_.end()) {
+      if (it->second->generation() > generation) {
+        return WithReason(
+            absl::FailedPreconditionError(absl::StrCat(
+                "job ", id, ", generation ", generation, ": generation ",
+                it->second->generation(), " is here")),
+            "GENERATION_STALE");
+      }
+      if (it->second->generation() == generation) run = it->second;
+    }
+    // Half of the memory is for records that stay; each job takes half of
+    // what the jobs before it have left.
+    uint64_t left = options_.memory_limit_bytes / 2;
+    for (const auto& [other, job] : jobs_) left -= job->cache_bytes();
+    cache_bytes = left / 2;
+  }
+  if (run == nullptr) {
+    SERAPH_ASSIGN_OR_RETURN(JobOrder order, DecodeOrder(request));
+    SERAPH_ASSIGN_OR_RETURN(
+        run, JobRun::Create(std::move(order), cache_bytes, options_.parts));
+    std::shared_ptr<JobRun> replaced;  // Waits for its ranks without the lock.
+    MutexLock lock(&mu_);
+    SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));
+    std::shared_ptr<JobRun>& place = jobs_[id];
+    if (place != nullptr && place->generation() >= generation) {
+      run = place;  // Another copy of this order was faster.
+    } else {
+      replaced = std::exchange(place, run);
+    }
+  }
+  for (const v1::RankRef& rank : request.ranks()) {
+    SERAPH_RETURN_IF_ERROR(run->StartRank(rank.rank(), rank.attempt()));
+  }
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* TaskService::StopJob(
+    grpc::CallbackServerContext* context, const v1::StopJobRequest* request,
+    v1::StopJobReply* reply) {
+  auto* call = new UnaryCall<v1::StopJobReply>(reply);
+  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
+    const absl::Status status = DoStopJob(request);
+    if (status.ok()) {
+      answer(v1::StopJobReply());
+    } else {
+      answer(status);
+    }
+  });
+  return call;
+}
+
+absl::Status TaskService::DoStopJob(const v1::StopJobRequest& request) {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+  std::shared_ptr<JobRun> gone;
+  MutexLock lock(&mu_);
+  uint64_t& highest = stopped_[request.job().id()];
+  highest = std::max<uint64_t>(highest, request.job().generation());
+  const auto it = jobs_.find(request.job().id());
+  if (it != jobs_.end() &&
+      it->second->generation() <= request.job().generation()) {
+    gone = std::move(it->second);
+    jobs_.erase(it);
+  }
+  return absl::OkStatus();  // The lock goes first, then the ranks are joined.
+}
+
+void TaskService::StopAll() {
+  std::map<std::string, std::shared_ptr<JobRun>> gone;
+  MutexLock lock(&mu_);
+  for (const auto& [id, job] : jobs_) {
+    uint64_t& highest = stopped_[id];
+    highest = std::max(highest, job->generation());
+  }
+  gone.swap(jobs_);
+}
+
+uint32_t TaskService::ranks() const {
+  MutexLock lock(&mu_);
+  uint32_t ranks = 0;
+  for (const auto& [id, job] : jobs_) ranks += job->ranks();
+  return ranks;
+}
+
+}  // namespace seraph

@@ -1,0 +1,74 @@
+// The Tasks service: decodes, calls, encodes.
+#ifndef SERAPH_WORKER_SERVICE_TASK_SERVICE_H_
+#define SERAPH_WORKER_SERVICE_TASK_SERVICE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "common/concurrent/mutex.h"
+#include "common/concurrent/thread_pool.h"
+#include "proto/tasks.grpc.pb.h"
+#include "worker/service/job_run.h"
+
+namespace seraph {
+
+struct TaskServiceOptions {
+  WorkerParts parts;
+  uint64_t memory_limit_bytes = uint64_t{1} << 30;
+};
+
+// proto/tasks.proto documents every method. Scanning, starting and stopping
+// run on the pool, so that gRPC's threads stay free.
+//
+// Threads: every method may be called from any thread.
+class TaskService final : public v1::Tasks::CallbackService {
+ public:
+  // `pool` must outlive this.
+  TaskService(TaskServiceOptions options, ThreadPool* pool)
+      : options_(std::move(options)), pool_(*pool) {}
+
+  grpc::ServerUnaryReactor* Scan(grpc::CallbackServerContext* context,
+                                 const v1::ScanRequest* request,
+                                 v1::ScanReply* reply) override;
+  grpc::ServerUnaryReactor* RunRanks(grpc::CallbackServerContext* context,
+                                     const v1::RunRanksRequest* request,
+                                     v1::RunRanksReply* reply) override;
+  grpc::ServerUnaryReactor* StopJob(grpc::CallbackServerContext* context,
+                                    const v1::StopJobRequest* request,
+                                    v1::StopJobReply* reply) override;
+
+  // Stops all ranks of all jobs and waits for them.
+  void StopAll() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // That run now.
+  uint32_t ranks() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  absl::Status CheckIncarnation(uint64_t incarnation) const;
+  absl::StatusOr<v1::ScanReply> DoScan(const v1::ScanRequest& request);
+  absl::Status CheckNotStopped(const std::string& job,
+                               uint64_t generation) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status DoRunRanks(const v1::RunRanksRequest& request)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status DoStopJob(const v1::StopJobRequest& request)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  const TaskServiceOptions options_;
+  ThreadPool& pool_;
+
+  mutable Mutex mu_;
+  std::map<std::string, std::shared_ptr<JobRun>> jobs_ ABSL_GUARDED_BY(mu_);
+  // The highest generation that was stopped, of each job: an order that comes
+  // late does not start it again.
+  std::map<std::string, uint64_t> stopped_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_WORKER_SERVICE_TASK_SERVICE_H_

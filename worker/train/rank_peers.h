@@ -1,0 +1,45 @@
+// Those whom a rank talks to.
+#ifndef SERAPH_WORKER_TRAIN_RANK_PEERS_H_
+#define SERAPH_WORKER_TRAIN_RANK_PEERS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/parameters.pb.h"
+#include "worker/train/rank_machine.h"
+
+namespace seraph {
+
+// An interface, so that a rank runs against real daemons or in a test.
+//
+// Threads: every method may be called from any thread. Waiting calls return
+// soon after Cancel.
+class RankPeers {
+ public:
+  virtual ~RankPeers() = default;
+
+  // Sends a message to a server (an index into the router's servers); `done`
+  // is called exactly once, from any thread.
+  virtual void Send(
+      size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+      absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done) = 0;
+
+  // Begins the rank's attempt at a server. Waits.
+  virtual absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) = 0;
+
+  // Sends the share and waits for the decision: true to stop.
+  virtual absl::StatusOr<bool> FinishEpoch(const EpochShare& share) = 0;
+
+  // Tells the scheduler how the rank ended. Waits.
+  virtual absl::Status ReportRank(const absl::Status& ended) = 0;
+
+  // Ends waiting calls, now and later, with Cancelled.
+  virtual void Cancel() = 0;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_WORKER_TRAIN_RANK_PEERS_H_

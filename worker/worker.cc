@@ -1,0 +1,96 @@
+#include "worker/worker.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/cluster/cluster_agent.h"
+#include "common/cluster/node.h"
+#include "common/cluster/node_identity.h"
+#include "common/concurrent/thread_pool.h"
+#include "common/rpc/address.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/rpc_server.h"
+#include "common/status/status_macros.h"
+#include "common/version/version.h"
+#include "worker/data/spool.h"
+#include "worker/service/link_cache.h"
+#include "worker/service/task_service.h"
+
+namespace seraph {
+namespace {
+
+std::string SpoolDirectory(const ClusterConfig& config) {
+  if (!config.worker.spool_directory.empty()) {
+    return config.worker.spool_directory;
+  }
+  return (std::filesystem::temp_directory_path() / "seraph-spool").string();
+}
+
+}  // namespace
+
+absl::Status RunWorker(DaemonContext* context) {
+  const ClusterConfig& config = context->config();
+  SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Spool> spool,
+                          Spool::Create(SpoolDirectory(config)));
+  ChannelCache channels({.max_message_bytes = config.rpc.max_message_bytes});
+  LinkCache links(&channels);
+  ThreadPool pool("tasks", ThreadsOrCores(config.worker.threads));
+  const uint64_t incarnation = NewIncarnation();
+  TaskService service(
+      {.parts = {.incarnation = incarnation,
+                 .channels = &channels,
+                 .links = &links,
+                 .spool = spool.get(),
+                 .scheduler = config.cluster.scheduler,
+                 .call_timeout = config.rpc.call_timeout,
+                 .retry_backoff = config.rpc.retry_backoff,
+                 .retry_backoff_max = config.rpc.retry_backoff_max,
+                 .max_message_bytes = config.rpc.max_message_bytes},
+       .memory_limit_bytes = config.worker.memory_limit_bytes},
+      &pool);
+
+  SERAPH_ASSIGN_OR_RETURN(
+      std::unique_ptr<RpcServer> rpc,
+      RpcServer::Start({.listen = config.worker.listen,
+                        .config_key = "worker.listen",
+                        .max_message_bytes = config.rpc.max_message_bytes},
+                       {{v1::Tasks::service_full_name(), &service}}));
+  SERAPH_ASSIGN_OR_RETURN(const std::string address,
+                          AdvertisedAddress(config.worker.advertise,
+                                            rpc->address(), MachineName()));
+  ClusterAgent agent(
+      {.cluster = config.cluster.name,
+       .scheduler = config.cluster.scheduler,
+       .node = {.name = address,
+                .role = NodeRole::kWorker,
+                .address = address,
+                .incarnation = incarnation,
+                .host = HostId(),
+                .arithmetic = ArithmeticId(),
+                .version = kVersion,
+                .slots = config.worker.slots},
+       .call_timeout = config.rpc.call_timeout,
+       .retry_backoff = config.rpc.retry_backoff,
+       .retry_backoff_max = config.rpc.retry_backoff_max},
+      {.load =
+           [&service] {
+             return NodeLoad{.memory_bytes = ResidentBytes(),
+                             .ranks = service.ranks()};
+           },
+       .on_lost = [&service] { service.StopAll(); },
+       .on_connected = [&rpc](bool connected) { rpc->SetReady(connected); }});
+  agent.Start();
+  SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));
+
+  context->stop()->Wait();
+  rpc->SetReady(false);
+  agent.Stop();
+  service.StopAll();
+  rpc->Shutdown(config.rpc.shutdown_grace);
+  service.StopAll();  // What an order under way has started meanwhile.
+  return absl::OkStatus();
+}
+
+}  // namespace seraph
