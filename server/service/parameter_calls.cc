@@ -1,5 +1,6 @@
 #include "server/service/parameter_calls.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -152,30 +153,34 @@ void ParameterCalls::PushPull(const v1::PushPullRequest& request,
   auto pulls = DecodePull(request.pull(), **pull_job);
   if (!pulls.ok()) return done(pulls.status());
 
-  struct Both {
-    v1::PushPullReply reply;
-    std::atomic<int> missing = 2;
-    Done<v1::PushPullReply> done;
-    void OneLess() {
-      if (missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        done(std::move(reply));
-      }
-    }
-  };
-  auto both = std::make_shared<Both>();
-  both->done = std::move(done);
-  auto push_join =
-      Join<Answer>::Of(pushes->size(), [both](std::vector<Answer> answers) {
-        *both->reply.mutable_push() = EncodePushReply(answers);
-        both->OneLess();
+  // The pull follows when the push is in: one that was refused would leave
+  // the pull waiting for an entry that nobody sends again before this reply.
+  auto join = Join<Answer>::Of(
+      pushes->size(),
+      [job = *pull_job, pulls = *std::move(pulls),
+       done = std::move(done)](std::vector<Answer> pushed) mutable {
+        auto reply = std::make_shared<v1::PushPullReply>();
+        *reply->mutable_push() = EncodePushReply(pushed);
+        const bool refused =
+            std::any_of(pushed.begin(), pushed.end(), [](const Answer& answer) {
+              return answer.outcome.code != PartCode::kOk;
+            });
+        if (refused) {
+          for (auto& part : pulls) {
+            part.actor = nullptr;
+            part.refusal = {.code = PartCode::kRetryAfter,
+                            .message = "the push before it was refused"};
+          }
+        }
+        auto pull_join = Join<Answer>::Of(
+            pulls.size(), [reply, done = std::move(done)](
+                              std::vector<Answer> pulled) mutable {
+              *reply->mutable_pull() = EncodePullReply(pulled);
+              done(std::move(*reply));
+            });
+        SendParts(std::move(pulls), std::move(pull_join), kSendPull);
       });
-  auto pull_join =
-      Join<Answer>::Of(pulls->size(), [both](std::vector<Answer> answers) {
-        *both->reply.mutable_pull() = EncodePullReply(answers);
-        both->OneLess();
-      });
-  SendParts(*std::move(pushes), std::move(push_join), kSendPush);
-  SendParts(*std::move(pulls), std::move(pull_join), kSendPull);
+  SendParts(*std::move(pushes), std::move(join), kSendPush);
 }
 
 void ParameterCalls::Exchange(

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/rpc/grpc_status.h"
+#include "common/rpc/unary_call.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
@@ -15,7 +16,6 @@
 #include "server/service/exchange_stream.h"
 #include "server/service/export_stream.h"
 #include "server/service/request_codec.h"
-#include "common/rpc/unary_call.h"
 
 namespace seraph {
 namespace {

@@ -242,9 +242,11 @@ std::optional<FinishedStep> TableClient::OnReply(
   OpenStep& step = steps_.at(message.step);
 
   absl::Duration delay = absl::ZeroDuration();
+  bool gap = false;
   absl::Status status =
-      reply.ok() ? Judge(message, *reply, &delay) : reply.status();
+      reply.ok() ? Judge(message, *reply, &delay, &gap) : reply.status();
   if (IsTransient(status) && ReasonOf(status) != "STALE_ATTEMPT") {
+    message.found_gap_alone = gap && !EarlierEntryIsOut(message);
     outgoing->push_back({.server = message.server,
                          .message = number,
                          .request = message.request,
@@ -265,9 +267,28 @@ std::optional<FinishedStep> TableClient::OnReply(
   return finished;
 }
 
+bool TableClient::EarlierEntryIsOut(const Message& message) const {
+  const auto clock_of = [](const Message& of) -> std::optional<Clock> {
+    const v1::ExchangeRequest& request = *of.request;
+    const v1::PushRequest& push =
+        request.has_push_pull() ? request.push_pull().push() : request.push();
+    if (push.parts().empty()) return std::nullopt;
+    return Clock{push.clock().epoch(), push.clock().step()};
+  };
+  const std::optional<Clock> clock = clock_of(message);
+  for (const auto& [number, other] : messages_) {
+    const std::optional<Clock> earlier = clock_of(other);
+    if (other.server == message.server && earlier.has_value() &&
+        earlier < clock) {
+      return true;
+    }
+  }
+  return false;
+}
+
 absl::Status TableClient::Judge(const Message& message,
                                 const v1::ExchangeReply& reply,
-                                absl::Duration* delay) const {
+                                absl::Duration* delay, bool* gap) const {
   if (reply.error_code() != 0) {
     return absl::Status(static_cast<absl::StatusCode>(reply.error_code()),
                         reply.error_message());
@@ -280,8 +301,16 @@ absl::Status TableClient::Judge(const Message& message,
                        " answered ", results.size(), " of ", parts, " parts")));
     }
     for (const v1::PartResult& result : results) {
-      const absl::Status status = PartError(result);
+      absl::Status status = PartError(result);
       if (status.ok()) continue;
+      if (result.code() == v1::PART_EXPECTED_CLOCK) {
+        *gap = true;
+        // It overtook the entry before it. Once that is acknowledged there is
+        // no reason left for a gap: the next time it is an error.
+        if (EarlierEntryIsOut(message) || !message.found_gap_alone) {
+          status = absl::UnavailableError(result.message());
+        }
+      }
       if (const auto after = RetryAfterOf(status); after.has_value()) {
         *delay = std::max(*delay, *after);
       }

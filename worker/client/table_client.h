@@ -112,6 +112,8 @@ class TableClient {
     std::shared_ptr<const v1::ExchangeRequest> request;
     std::vector<PulledPart> pulled;
     Backoff backoff;
+    // The server missed an earlier entry although none was out any more.
+    bool found_gap_alone = false;
   };
 
   struct OpenStep {
@@ -126,10 +128,14 @@ class TableClient {
                    std::vector<Outgoing>* outgoing);
   void Send(uint64_t step, size_t server, v1::ExchangeRequest request,
             std::vector<PulledPart> pulled, std::vector<Outgoing>* outgoing);
+  // With a pipeline, a later entry may overtake one that was lost: it is sent
+  // again until the earlier one is there.
+  bool EarlierEntryIsOut(const Message& message) const;
   // What became of the push and the pull in a reply: OK, Unavailable to send
-  // again (`delay` says when, if the server did), or an error.
+  // again (`delay` says when, if the server did; `gap` that an earlier entry is
+  // missing there), or an error.
   absl::Status Judge(const Message& message, const v1::ExchangeReply& reply,
-                     absl::Duration* delay) const;
+                     absl::Duration* delay, bool* gap) const;
   absl::Status TakeRows(const Message& message, const v1::PullReply& reply,
                         OpenStep* step) const;
 

@@ -45,9 +45,12 @@ bool GrpcRankPeers::Enter(StartedCall call) {
   return !cancelled_;
 }
 
-template <typename Async, typename Request, typename Reply, typename Method>
-absl::StatusOr<Reply> GrpcRankPeers::Call(Async* stub, Method method,
-                                          Request request) {
+template <typename Async, typename Request, typename Reply>
+absl::StatusOr<Reply> GrpcRankPeers::Call(
+    std::type_identity_t<Async>* stub,
+    void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
+                          std::function<void(grpc::Status)>),
+    Request request) {
   absl::StatusOr<Reply> result;
   Notification ended;
   const StartedCall call = StartCall(stub, method, std::move(request),
@@ -69,8 +72,7 @@ absl::StatusOr<v1::BeginAttemptReply> GrpcRankPeers::BeginAttempt(
   FillRank(options_, request.mutable_header()->mutable_rank());
   request.mutable_header()->set_incarnation(servers_[server].incarnation);
   const auto stub = v1::Parameters::NewStub(servers_[server].channel);
-  return Call<Async, v1::BeginAttemptRequest, v1::BeginAttemptReply>(
-      stub->async(), &Async::BeginAttempt, std::move(request));
+  return Call(stub->async(), &Async::BeginAttempt, std::move(request));
 }
 
 absl::StatusOr<bool> GrpcRankPeers::FinishEpoch(const EpochShare& share) {
@@ -132,8 +134,7 @@ absl::Status GrpcRankPeers::ReportRank(const absl::Status& ended) {
   request.set_incarnation(options_.worker_incarnation);
   request.set_code(static_cast<int>(ended.code()));
   request.set_message(std::string(ended.message()));
-  return Call<Async, v1::ReportRankRequest, v1::ReportRankReply>(
-             scheduler_->async(), &Async::ReportRank, std::move(request))
+  return Call(scheduler_->async(), &Async::ReportRank, std::move(request))
       .status();
 }
 

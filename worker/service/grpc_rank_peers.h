@@ -5,8 +5,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -58,8 +60,12 @@ class GrpcRankPeers final : public RankPeers {
   // cancelled already.
   bool Enter(StartedCall call) ABSL_LOCKS_EXCLUDED(mu_);
   // A unary call that Cancel can end.
-  template <typename Async, typename Request, typename Reply, typename Method>
-  absl::StatusOr<Reply> Call(Async* stub, Method method, Request request);
+  template <typename Async, typename Request, typename Reply>
+  absl::StatusOr<Reply> Call(
+      std::type_identity_t<Async>* stub,
+      void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
+                            std::function<void(grpc::Status)>),
+      Request request);
 
   const GrpcRankPeersOptions options_;
   const std::vector<Server> servers_;
