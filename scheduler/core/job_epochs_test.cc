@@ -135,11 +135,11 @@ TEST_F(JobEpochsTest, StopsWhenTheValidationGetsNoBetter) {
     ASSERT_NE(answer, nullptr);
     EXPECT_EQ(answer->stop, epoch == 5) << "epoch " << epoch;
   }
+  EXPECT_THAT(cluster_.ShareEpoch(job, 0, 6), StatusIs(kStale));
   cluster_.EndRanks(job);
   EXPECT_EQ(cluster_.StateOf(job), JobState::kSucceeded);
   EXPECT_THAT(cluster_.View(job).epochs, SizeIs(6));
   EXPECT_THAT(cluster_.logs[job], Contains(HasSubstr("stopped after epoch 6")));
-  EXPECT_THAT(cluster_.ShareEpoch(job, 0, 6), StatusIs(kStale));
 }
 
 TEST_F(JobEpochsTest, KnowsWhichMetricsAreBetterWhenLarger) {
@@ -162,6 +162,35 @@ TEST_F(JobEpochsTest, AStopMetricWithoutAValueFailsTheJob) {
   cluster_.TrainEpoch(job, 0);
   EXPECT_EQ(cluster_.StateOf(job), JobState::kFailed);
   EXPECT_THAT(cluster_.View(job).error, HasSubstr("train.stop.metric auc"));
+}
+
+// Ranks that end without having waited for the decision do not start a second
+// export when it comes.
+TEST_F(JobEpochsTest, ADecisionAfterTheRanksHaveEndedChangesNothing) {
+  cluster_.Hold<MergeScores>();
+  cluster_.Hold<ExportModel>();
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.TrainEpoch(job, 0);
+  cluster_.EndRanks(job);
+  ASSERT_EQ(cluster_.PhaseOf(job), JobPhase::kExporting);
+  cluster_.LetGo<MergeScores>();
+  EXPECT_EQ(cluster_.HeldOf<ExportModel>(), 1);
+  cluster_.LetGo<ExportModel>();
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kSucceeded);
+  EXPECT_TRUE(cluster_.HoldsNothing(job));
+}
+
+TEST_F(JobEpochsTest, TheLedgerIsAskedForWhatIsNew) {
+  const std::string job = cluster_.Submit(spec_);
+  for (uint32_t epoch = 0; epoch < 3; ++epoch) cluster_.TrainEpoch(job, epoch);
+  cluster_.Pass(absl::Seconds(1));
+  for (auto order = cluster_.carried_out.rbegin();; ++order) {
+    ASSERT_NE(order, cluster_.carried_out.rend());
+    if (const auto* read = std::get_if<ReadLedger>(&order->body)) {
+      EXPECT_EQ(read->from_epoch, 3u);
+      break;
+    }
+  }
 }
 
 TEST_F(JobEpochsTest, TheEpochsTimeIsThatOfTheSlowestRank) {

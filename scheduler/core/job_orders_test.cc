@@ -301,6 +301,38 @@ TEST_F(JobOrdersTest, ARankThatEndsTwiceEndsOnce) {
   EXPECT_THAT(cluster_.EndRank(job, 1), IsOk()) << "or it would repeat it";
 }
 
+// The answer to "run ranks" is lost, and while it is asked again they end.
+TEST_F(JobOrdersTest, RanksMayEndBeforeTheirStartIsConfirmed) {
+  cluster_.Hold<RunRanks>();
+  const std::string job = cluster_.Submit(FullJob());
+  const std::deque<Order> held = cluster_.held();
+  cluster_.Hold<ExportModel>();
+  cluster_.TrainEpoch(job, 0);
+  cluster_.TrainEpoch(job, 1);
+  for (const Order& order : held) {
+    for (const RankRef& rank : std::get<RunRanks>(order.body).ranks) {
+      RankEnded ended;
+      ended.job = {job, 1};
+      ended.rank = rank;
+      ended.incarnation = order.to->incarnation;
+      EXPECT_THAT(cluster_.Handle(ended).status, IsOk());
+      cluster_.Run();
+    }
+  }
+  ASSERT_EQ(cluster_.PhaseOf(job), JobPhase::kExporting);
+  for (const Order& order : held) {
+    Reply reply;
+    reply.order = order.id;
+    reply.status = absl::UnavailableError("no connection");
+    cluster_.Handle(OrderReplied{reply});
+  }
+  const int asked = cluster_.HeldOf<RunRanks>();
+  cluster_.Pass(absl::Seconds(5));
+  EXPECT_EQ(cluster_.HeldOf<RunRanks>(), asked) << "it is not asked again";
+  cluster_.LetGo<ExportModel>();
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kSucceeded);
+}
+
 TEST_F(JobOrdersTest, ARankCannotEndBeforeItWasStarted) {
   cluster_.Hold<AssignPartitions>();
   const std::string job = cluster_.Submit(FullJob());

@@ -171,6 +171,7 @@ TEST_P(JobStageTest, CancellingFreesEverything) {
   cluster_.Cancel(job_);
   if (!GetParam().can_cancel) return ExpectGoesOn();
   EXPECT_EQ(cluster_.StateOf(job_), JobState::kCancelled);
+  EXPECT_THAT(cluster_.held(), IsEmpty()) << "what is under way is given up";
   ExpectEnd(JobState::kCancelled);
   cluster_.Cancel(job_);  // A repeat changes nothing.
   ExpectEnd(JobState::kCancelled);

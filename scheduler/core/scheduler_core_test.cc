@@ -59,6 +59,16 @@ TEST(SchedulerCoreTest, SlotsAreTakenAllAtOnceAndFreedAtTheEnd) {
   EXPECT_EQ(cluster.StateOf(b), JobState::kRunning);
 }
 
+TEST(SchedulerCoreTest, WhatBecomesFreeIsGivenAwayOnce) {
+  FakeCluster cluster;
+  cluster.AddServers(1);
+  const std::string a = cluster.Submit(JobOf(3));
+  const std::string b = cluster.Submit(JobOf(3));
+  cluster.AddWorkers(1, /*slots=*/4);
+  EXPECT_EQ(cluster.StateOf(a), JobState::kRunning);
+  EXPECT_EQ(cluster.StateOf(b), JobState::kPending);
+}
+
 TEST(SchedulerCoreTest, ABspJobRunsOnNodesThatComputeTheSameBits) {
   FakeCluster cluster;
   cluster.Register("s1", NodeRole::kServer, 0, "x");
