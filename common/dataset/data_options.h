@@ -117,7 +117,8 @@ struct DataOptions {
 
   // Cells (trimmed) that mean "unknown". A feature is then absent, which is the
   // same as 0; a record whose label is missing is a bad record.
-  std::vector<std::string> missing = {"", "NA", "N/A", "?", "null", "NULL"};
+  std::vector<std::string> missing = {"",    "-",    "?",   "NA",
+                                      "N/A", "null", "NULL"};
 
   // idx -----------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ TEST(ModelMetadataTest, WritesTheDocumentedKeysOnOneLine) {
       R"("data":{"format":"libsvm","options":{"index_base":null,)"
       R"("label_column":"0","delimiter":",","header":"auto","skip_lines":0,)"
       R"("columns":[],"categorical":[],"hash_bits":0,)"
-      R"("missing":["","NA","N/A","?","null","NULL"],)"
+      R"("missing":["","-","?","NA","N/A","null","NULL"],)"
       R"("scale":0.00392156862745098}}})");
 }
 

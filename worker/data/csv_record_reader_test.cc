@@ -132,8 +132,8 @@ TEST_F(CsvTest, LinesInFrontAreSkippedOnRequest) {
 }
 
 TEST_F(CsvTest, MissingFeaturesAreAbsent) {
-  const Batch batch = ReadOk("1,NA,2\n1,,3\n1, ? ,4\n").records;
-  EXPECT_THAT(batch.keys, ElementsAre(1, 1, 1));
+  const Batch batch = ReadOk("1,NA,2\n1,,3\n1, ? ,4\n1,-,5\n").records;
+  EXPECT_THAT(batch.keys, ElementsAre(1, 1, 1, 1));
   rules_.options.missing = {"-999"};
   EXPECT_THAT(ReadOk("1,-999,2\n").records.keys, ElementsAre(1));
   ExpectError("1,NA,2\n", "'NA' is not a number");
