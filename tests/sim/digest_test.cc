@@ -108,6 +108,24 @@ TEST_P(EveryOptimizer, GivesTheSameBytesOnEveryShapeInEveryWeather) {
 INSTANTIATE_TEST_SUITE_P(Optimizers, EveryOptimizer,
                          ::testing::ValuesIn(kAllOptimizers));
 
+// Messages of a few rows: entries come in chunks, pulls in pieces.
+TEST(ChunksTest, DoNotChangeTheBytes) {
+  for (uint32_t partitions : {1, 7}) {
+    const SimJob job =
+        MakeJob(OptimizerKind::kAdagrad, TableKind::kSparse, partitions);
+    const SimResult whole = RunSim(job, {.seed = 1});
+    for (uint64_t seed = 2; seed < 12; ++seed) {
+      const SimResult cut = RunSim(job, {.seed = seed,
+                                         .servers = 2,
+                                         .lose = 0.05,
+                                         .duplicate = 0.1,
+                                         .max_message_bytes = 64});
+      EXPECT_TRUE(cut.ended) << "hangs: seed " << seed;
+      EXPECT_EQ(cut.digest, whole.digest) << "seed " << seed;
+    }
+  }
+}
+
 // A digest that nothing can change would pass all of the above.
 TEST(DigestTest, ChangesWithTheJob) {
   std::set<std::string> digests;

@@ -136,7 +136,10 @@ class Sim {
                     .pipeline = job_.sync.spec.pipeline},
         rank->model.get(), rank->stream.get(), nullptr);
     rank->client = std::make_unique<TableClient>(
-        TableClientOptions{.job = "job", .rank = number, .seed = number},
+        TableClientOptions{.job = "job",
+                           .rank = number,
+                           .max_message_bytes = weather_.max_message_bytes,
+                           .seed = number},
         router_.get());
     v1::BeginAttemptRequest request;
     request.mutable_header()->mutable_job()->set_id("job");

@@ -29,6 +29,7 @@ struct SimWeather {
   int servers = 1;
   double lose = 0;       // Of requests, and of replies.
   double duplicate = 0;  // Of requests.
+  size_t max_message_bytes = size_t{16} << 20;
 };
 
 struct SimJob {
