@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/rpc/callback_threads.h"
 #include "common/rpc/transport_arguments.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -19,6 +20,7 @@ constexpr absl::Duration kMinReconnectPause = absl::Seconds(1);
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const ChannelOptions& options) {
+  KeepCallbackThreads();
   grpc::ChannelArguments arguments;
   for (const auto& [name, value] :
        TransportArguments(options.max_message_bytes)) {

@@ -9,8 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,12 @@
 namespace seraph {
 namespace {
 
-using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+struct SocketAddress {
+  sockaddr_storage storage = {};
+  socklen_t length = 0;
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
 
 // What the messages say of an address.
 struct Where {
@@ -43,21 +48,39 @@ struct Where {
   }
 };
 
-absl::StatusOr<AddressList> Resolve(const Address& address,
-                                    const Where& where) {
+absl::Status Resolve(const std::string& host, const Where& where,
+                     std::vector<SocketAddress>* result) {
   addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_flags = AI_PASSIVE;
   addrinfo* list = nullptr;
-  const int error = getaddrinfo(
-      address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &list);
-  if (error != 0) {
+  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &list)) {
     return where.Error(
         absl::StatusCode::kInvalidArgument,
-        absl::StrCat("host '", address.host, "': ", gai_strerror(error)));
+        absl::StrCat("host '", host, "': ", gai_strerror(error)));
   }
-  return AddressList(list, freeaddrinfo);
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    SocketAddress& address = result->emplace_back();
+    address.length = one->ai_addrlen;
+    std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
+  }
+  freeaddrinfo(list);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<SocketAddress>> AddressesOf(const std::string& host,
+                                                       const Where& where) {
+  std::vector<SocketAddress> result;
+  if (host == "localhost") {
+    // Both, whatever the hosts file says: gRPC's resolver gives both to the
+    // clients, and a stranger may have our port at the other one.
+    SERAPH_RETURN_IF_ERROR(Resolve("127.0.0.1", where, &result));
+    SERAPH_RETURN_IF_ERROR(Resolve("::1", where, &result));
+  } else {
+    SERAPH_RETURN_IF_ERROR(Resolve(host, where, &result));
+  }
+  return result;
 }
 
 void SetPort(sockaddr* address, uint16_t port) {
@@ -100,20 +123,20 @@ int Listen(const sockaddr* address, socklen_t length, UniqueFd* result) {
   return 0;
 }
 
-// Listens on every address of `list` with one port, `*port`, or one that is
-// free if that is 0. Returns 0 or errno.
+// Listens on all of `addresses` with one port, `*port`, or one that is free if
+// that is 0. Returns 0 or errno.
 //
 // A name may stand for a family that this machine does not have, so that one
 // address is enough; but a port that is taken for one of them is taken.
-int ListenTcp(const addrinfo* list, uint16_t* port,
+int ListenTcp(std::vector<SocketAddress>& addresses, uint16_t* port,
               std::vector<UniqueFd>* result) {
   result->clear();
   int first_error = 0;
   uint16_t common_port = *port;
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    SetPort(one->ai_addr, common_port);
+  for (SocketAddress& address : addresses) {
+    SetPort(address.get(), common_port);
     UniqueFd fd;
-    if (const int error = Listen(one->ai_addr, one->ai_addrlen, &fd)) {
+    if (const int error = Listen(address.get(), address.length, &fd)) {
       if (error == EADDRINUSE) return error;
       if (first_error == 0) first_error = error;
       continue;
@@ -176,12 +199,13 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Bind(
     return where.Error(absl::StatusCode::kInvalidArgument,
                        parsed.status().message());
   }
-  SERAPH_ASSIGN_OR_RETURN(const AddressList list, Resolve(*parsed, where));
+  SERAPH_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses,
+                          AddressesOf(parsed->host, where));
   // The port that was free for one address may be taken for the next.
   int attempts = parsed->port == 0 ? 10 : 1;
   int error = EADDRINUSE;
   while (error == EADDRINUSE && attempts-- > 0) {
-    error = ListenTcp(list.get(), &parsed->port, &result.descriptors_);
+    error = ListenTcp(addresses, &parsed->port, &result.descriptors_);
   }
   if (error != 0) return where.SystemError(error);
   result.address_ = ToString(*parsed);

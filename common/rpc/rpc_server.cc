@@ -6,6 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/concurrent/mutex.h"
+#include "common/rpc/callback_threads.h"
 #include "common/rpc/connection_acceptor.h"
 #include "common/rpc/health_service.h"
 #include "common/rpc/listening_socket.h"
@@ -73,6 +74,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
       ListeningSocket socket,
       ListeningSocket::Bind(options.listen, options.config_key));
 
+  KeepCallbackThreads();
   auto impl = std::make_unique<Impl>();
   impl->address = socket.address();
   impl->max_message_bytes = options.max_message_bytes;
