@@ -158,7 +158,7 @@ TEST_F(ExporterTest, SeraphIsACopyByteForByte) {
   EXPECT_EQ(folder_.Read("out"), folder_.Read("model"));
 }
 
-// The expected heads are what np.save of NumPy 1.24 writes.
+// The expected heads are what NumPy's np.save writes.
 TEST(NpyHeaderTest, IsAsNumpyWritesIt) {
   const std::string one = NpyHeader("<f4", {3});
   EXPECT_EQ(one.size(), 128);
