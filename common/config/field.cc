@@ -1,4 +1,5 @@
-// Field, the part of yaml_reader.h that knows the types of values.
+#include "common/config/field.h"
+
 #include <algorithm>
 #include <limits>
 

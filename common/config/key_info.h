@@ -9,7 +9,7 @@ namespace seraph {
 // All texts are for people, as docs/job-reference.md prints them.
 struct KeyInfo {
   std::string path;           // "train.epochs".
-  std::string type;           // "whole number", "text", "list of text" ...
+  std::string type;           // "whole number", "text" ...; "section": a map.
   std::string default_value;  // As it would be written in a file; "" if none.
   std::string range;          // "1..1000000", "> 0"; "" if any.
   std::string doc;            // One sentence.

@@ -120,7 +120,7 @@ struct ParsedJob {
 //   job.yaml:7:3: unknown key 'optimiser' in 'train' (did you mean
 //   'optimizer'?)                                            (in one line)
 //   job.yaml:9:11: train.epochs: 0 is not in 1..1000000
-//   --set sync.mode: sync.mode: unknown value 'bps' (did you mean 'bsp'?) ...
+//   --set sync.mode: unknown value 'bps' (did you mean 'bsp'?); known are ...
 absl::StatusOr<ParsedJob> ParseJobFile(absl::string_view text,
                                        absl::string_view file_name,
                                        absl::Span<const std::string> sets);
@@ -132,7 +132,8 @@ absl::StatusOr<JobSpec> ParseJobSpec(absl::string_view text,
 
 // The canonical text: every value explicit. It is what travels to scheduler and
 // workers; ParseJobSpec gives back an equal struct.
-// Requires: a spec that ParseJobSpec returned.
+// Requires: values that a job file may have, and model.loss set, as in what
+// ParseJobSpec returns.
 std::string ToYaml(const JobSpec& spec);
 
 // Every key, in the file's order.
