@@ -17,9 +17,9 @@ uint64_t NewIncarnation();
 //   "x86_64-v3 gcc-12.2.0 glibc-2.36 fma seraph-0.1.0"
 std::string ArithmeticId();
 
-// Names this machine: a hash of /etc/machine-id, or the host's name where there
-// is none. The same for all processes of a machine.
-std::string HostId();
+// Names this machine: a hash of its id, or its host name where there is none.
+// The same for all processes of a machine.
+std::string HostId(const std::string& machine_id_file = "/etc/machine-id");
 
 // Resident memory of this process in bytes, as the kernel counts it; 0 if it
 // does not say.
