@@ -70,10 +70,10 @@ struct DataOptions {
   // 64..2^30.
   uint64_t block_bytes = 0;
 
-  // Bytes (uncompressed) of the blocks whose records are shuffled with each
-  // other; a rank holds one such group in memory, as records (about three times
-  // as much). Range 4 KiB..4 GiB; a group has one block at least.
-  uint64_t group_bytes = uint64_t{16} << 20;
+  // Memory of the records that are shuffled with each other, estimated from the
+  // whole data set; a rank holds one such group. Range 4 KiB..4 GiB; a group
+  // has one block at least.
+  uint64_t group_bytes = uint64_t{32} << 20;
 
   // The longest line, in bytes, that is still taken for a record; a longer one
   // stops the job whatever on_bad_record says. Range 64..1 GiB.

@@ -61,8 +61,8 @@ void VisitOptions(Section& section, DataFormat format, bool format_known,
     section.Complain("block_bytes", "is neither 0 nor at least 64B");
   }
   key("group_bytes",
-      "Bytes of the blocks, uncompressed, whose records are shuffled with each "
-      "other; a rank holds one such group in memory.")
+      "Memory of the records that are shuffled with each other; a rank holds "
+      "one such group, which has one block at least.")
       .Between(4 * kKiB, 4 * kGiB)
       .BindBytes(&options->group_bytes);
   key("max_record_bytes",

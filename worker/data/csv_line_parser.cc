@@ -11,6 +11,13 @@
 #include "worker/data/row_end.h"
 
 namespace seraph {
+namespace {
+
+unsigned char FirstByte(absl::string_view text) {
+  return text.empty() ? '\0' : static_cast<unsigned char>(text.front());
+}
+
+}  // namespace
 
 CsvLineParser::CsvLineParser(const RecordRules& rules, CsvLayout layout)
     : layout_(std::move(layout)),
@@ -18,7 +25,11 @@ CsvLineParser::CsvLineParser(const RecordRules& rules, CsvLayout layout)
       missing_(rules.options.missing),
       hash_bits_(rules.options.hash_bits),
       text_labels_(rules.text_labels),
-      labels_optional_(rules.labels_optional) {}
+      labels_optional_(rules.labels_optional) {
+  for (const std::string& token : missing_) {
+    missing_starts_[FirstByte(token)] = true;
+  }
+}
 
 absl::StatusOr<bool> CsvLineParser::Parse(absl::string_view line,
                                           RecordBlock* block) const {
@@ -118,6 +129,7 @@ absl::Status CsvLineParser::ParseLabel(size_t column, absl::string_view cell,
 }
 
 bool CsvLineParser::IsMissing(absl::string_view cell) const {
+  if (!missing_starts_[FirstByte(cell)]) return false;
   for (const std::string& token : missing_) {
     if (cell == token) return true;
   }

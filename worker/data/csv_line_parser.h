@@ -2,6 +2,7 @@
 #ifndef SERAPH_WORKER_DATA_CSV_LINE_PARSER_H_
 #define SERAPH_WORKER_DATA_CSV_LINE_PARSER_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ class CsvLineParser final : public LineParser {
   const CsvLayout layout_;
   const char delimiter_;
   const std::vector<std::string> missing_;
+  // By first byte, with '\0' for the empty cell: whether any of missing_ begins
+  // so. Most cells are numbers and need no more than a look.
+  std::array<bool, 256> missing_starts_ = {};
   const uint32_t hash_bits_;
   const bool text_labels_;
   const bool labels_optional_;

@@ -18,6 +18,26 @@ std::vector<Slice> PlanOf(const DatasetFacts& facts,
   return PlanInOrder(facts.blocks, options.part, options.ranks, options.rank);
 }
 
+// How many bytes of blocks give group_bytes of records: by what the whole data
+// set takes as records, so that it is the same for every rank and attempt.
+uint64_t BlockBytesOfGroup(const DatasetFacts& facts,
+                           const RecordRules& rules) {
+  uint64_t stored = 0, records = 0;
+  for (const DatasetBlock& block : facts.blocks) {
+    stored += block.end - block.begin;
+    records += block.train_records + block.validation_records;
+  }
+  const size_t entry_bytes =
+      sizeof(Key) + sizeof(float) +
+      (rules.format == DataFormat::kLibffm ? sizeof(uint32_t) : 0);
+  const uint64_t in_memory = facts.nonzeros * entry_bytes +
+                             records * (sizeof(double) + sizeof(size_t));
+  if (in_memory == 0) return 0;
+  return static_cast<uint64_t>(
+      static_cast<unsigned __int128>(rules.options.group_bytes) * stored /
+      in_memory);
+}
+
 EpochStreamOptions Effective(EpochStreamOptions options) {
   options.shuffle = options.shuffle && options.part == RecordPart::kTrain;
   return options;
@@ -30,9 +50,10 @@ EpochStream::EpochStream(BlockSource* source, const EpochStreamOptions& options)
       options_(Effective(options)),
       slices_(PlanOf(source->facts(), options_)) {
   // What is not shuffled needs one block at a time.
-  group_starts_ =
-      GroupSlices(source->facts().blocks, slices_,
-                  options_.shuffle ? source->rules().options.group_bytes : 0);
+  group_starts_ = GroupSlices(
+      source->facts().blocks, slices_,
+      options_.shuffle ? BlockBytesOfGroup(source->facts(), source->rules())
+                       : 0);
   slice_starts_.reserve(slices_.size() + 1);
   for (const Slice& slice : slices_) {
     slice_starts_.push_back(records_);
