@@ -16,22 +16,14 @@
 #ifndef SERAPH_COMMON_DAEMON_DAEMON_MAIN_H_
 #define SERAPH_COMMON_DAEMON_DAEMON_MAIN_H_
 
-#include <string>
-
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/concurrent/notification.h"
 #include "common/config/cluster_config.h"
+#include "common/daemon/daemon_info.h"
 
 namespace seraph {
-
-struct DaemonInfo {
-  std::string name;     // "seraph-server".
-  std::string section;  // Its part of the cluster file: "server". Also its
-                        // component in the logs.
-  std::string summary;  // One sentence for --help.
-};
 
 // What a daemon's run function gets. Threads: every method may be called from
 // any thread.
@@ -44,9 +36,9 @@ class DaemonContext {
   // Notified by the first SIGTERM or SIGINT; may be notified by the daemon.
   virtual Notification* stop() = 0;
 
-  // Says once that the daemon serves at `address`: logs "server.ready
-  // address=...", names the node in the logs, writes --ready-file (the address
-  // and a line end, under its final name only when complete), tells systemd.
+  // Says once that the daemon serves at `address`: names the node in the logs,
+  // logs "server.ready address=...", writes --ready-file (the address and a
+  // line end, under its final name only when complete), tells systemd.
   // Errors: the file cannot be written.
   virtual absl::Status Ready(absl::string_view address) = 0;
 };
@@ -55,7 +47,8 @@ class DaemonContext {
 //   --config FILE            the cluster file
 //   --set path=value         over environment, file and default; repeatable
 //   --listen ADDRESS         --set SECTION.listen=ADDRESS
-//   --scheduler ADDRESS      --set cluster.scheduler=ADDRESS
+//   --scheduler ADDRESS      --set cluster.scheduler=ADDRESS (not of the
+//                            scheduler itself)
 //   --check                  validate, print the effective configuration, exit
 //   --ready-file FILE        see DaemonContext::Ready
 //   --exit-with-parent PID   SIGTERM to this process when its parent ends; PID
