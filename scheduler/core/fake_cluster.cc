@@ -202,20 +202,28 @@ Outcome FakeCluster::Handle(const Event& event) {
 }
 
 void FakeCluster::Enqueue(Orders orders) {
+  std::vector<Order> given_up;
   for (Order& order : orders) {
-    if (const auto* abandon = std::get_if<Abandon>(&order.body)) {
-      // An order that is given up is answered all the same, with Cancelled.
-      const OrderId id = abandon->order;
-      const auto is_it = [&](const Order& other) { return other.id == id; };
-      if (std::erase_if(held_, is_it) + std::erase_if(queue_, is_it) > 0) {
-        Order cancelled = order;
-        cancelled.id = id;
-        queue_.push_back(std::move(cancelled));
-      }
+    const auto* abandon = std::get_if<Abandon>(&order.body);
+    if (abandon == nullptr) {
+      queue_.push_back(std::move(order));
       continue;
     }
-    queue_.push_back(std::move(order));
+    for (std::deque<Order>* place : {&held_, &queue_}) {
+      const auto it = std::find_if(
+          place->begin(), place->end(),
+          [&](const Order& other) { return other.id == abandon->order; });
+      if (it == place->end()) continue;
+      late_[it->id] = *it;
+      given_up.push_back(order);
+      given_up.back().id = it->id;
+      place->erase(it);
+      break;
+    }
   }
+  // An order that is given up is answered all the same, with Cancelled. It may
+  // have been carried out nevertheless, and later than what was sent after it.
+  for (Order& order : given_up) queue_.push_back(std::move(order));
 }
 
 absl::Status FakeCluster::TakeFailure(const Order& order) {
@@ -270,7 +278,7 @@ struct FakeCluster::CarryOut {
     }
     return reading;
   }
-  ReplyBody operator()(const LoadModel&) { return {}; }
+  ReplyBody operator()(const LoadInitModel&) { return {}; }
   ReplyBody operator()(const MergeScores&) { return MergedScores{cluster.auc}; }
   ReplyBody operator()(const ExportModel&) {
     cluster.unnamed_models.insert(job());
@@ -305,6 +313,15 @@ struct FakeCluster::CarryOut {
   }
 };
 
+void FakeCluster::CarryOutLate(const Order& order) {
+  const bool begins = std::holds_alternative<RunRanks>(order.body) ||
+                      std::holds_alternative<AssignPartitions>(order.body);
+  if (begins && !silent_.contains(order.to->name) &&
+      nodes_.at(order.to->name).incarnation == order.to->incarnation) {
+    std::visit(CarryOut{*this, order}, order.body);
+  }
+}
+
 void FakeCluster::Run() {
   while (!queue_.empty()) {
     const Order order = std::move(queue_.front());
@@ -316,6 +333,7 @@ void FakeCluster::Run() {
     Reply reply;
     reply.order = order.id;
     if (std::holds_alternative<Abandon>(order.body)) {
+      CarryOutLate(late_.extract(order.id).mapped());
       reply.status = absl::CancelledError("given up");
     } else if (order.to.has_value() && (silent_.contains(order.to->name) ||
                                         nodes_.at(order.to->name).incarnation !=

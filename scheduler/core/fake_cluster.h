@@ -136,6 +136,7 @@ class FakeCluster {
   struct CarryOut;
 
   void Enqueue(Orders orders);
+  void CarryOutLate(const Order& order);
   absl::Status TakeFailure(const Order& order);
 
   Moment now_;
@@ -148,6 +149,7 @@ class FakeCluster {
   std::deque<Order> queue_;
   std::set<size_t> held_kinds_;
   std::deque<Order> held_;
+  std::map<OrderId, Order> late_;  // Given up, and on their way.
   std::map<size_t, std::deque<absl::Status>> failures_;
   std::map<size_t, absl::Status> always_;
 };

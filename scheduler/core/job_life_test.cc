@@ -224,13 +224,13 @@ TEST(JobLifeTest, AStartFromAModelLoadsItBeforeTraining) {
   FakeCluster cluster;
   cluster.AddServers(1);
   cluster.AddWorkers(1);
-  cluster.Hold<LoadModel>();
+  cluster.Hold<LoadInitModel>();
   JobSpec spec = SmallJob();
   spec.init_model = "before/model";
   const std::string job = cluster.Submit(spec);
   ASSERT_EQ(cluster.PhaseOf(job), JobPhase::kLoading);
-  ASSERT_EQ(cluster.HeldOf<LoadModel>(), 1);
-  EXPECT_EQ(std::get<LoadModel>(cluster.held()[0].body).path,
+  ASSERT_EQ(cluster.HeldOf<LoadInitModel>(), 1);
+  EXPECT_EQ(std::get<LoadInitModel>(cluster.held()[0].body).path,
             "/work/before/model");
   cluster.Handle(OrderProgressed{cluster.held()[0].id, 0.5});
   EXPECT_EQ(cluster.View(job).phase_fraction, 0.5);
@@ -238,7 +238,7 @@ TEST(JobLifeTest, AStartFromAModelLoadsItBeforeTraining) {
   for (const Order& order : cluster.carried_out) {
     EXPECT_FALSE(std::holds_alternative<RunRanks>(order.body));
   }
-  cluster.LetGo<LoadModel>();
+  cluster.LetGo<LoadInitModel>();
   EXPECT_EQ(cluster.PhaseOf(job), JobPhase::kTraining);
 }
 

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
     Orders, FatalOrderTest,
     ::testing::Values(
         FailureOf<ResolveFiles>("Resolve"), FailureOf<ScanPiece>("Scan"),
-        FailureOf<AssignPartitions>("Assign"), FailureOf<LoadModel>("Load"),
+        FailureOf<AssignPartitions>("Assign"), FailureOf<LoadInitModel>("Load"),
         FailureOf<RunRanks>("RunRanks"), FailureOf<ReadLedger>("ReadLedger"),
         FailureOf<MergeScores>("MergeScores"), FailureOf<ExportModel>("Export"),
         FailureOf<PublishModel>("Publish")),

@@ -53,7 +53,7 @@ std::vector<Stage> Stages() {
   stages.push_back({"Placing",
                     [](FakeCluster& c) { c.Hold<AssignPartitions>(); }, Nothing,
                     JobPhase::kPlacing});
-  stages.push_back({"Loading", [](FakeCluster& c) { c.Hold<LoadModel>(); },
+  stages.push_back({"Loading", [](FakeCluster& c) { c.Hold<LoadInitModel>(); },
                     Nothing, JobPhase::kLoading});
   stages.push_back({"StartingRanks", [](FakeCluster& c) { c.Hold<RunRanks>(); },
                     Nothing, JobPhase::kTraining});
@@ -125,7 +125,7 @@ class JobStageTest : public ::testing::TestWithParam<Stage> {
     cluster_.LetGo<ResolveFiles>();
     cluster_.LetGo<ScanPiece>();
     cluster_.LetGo<AssignPartitions>();
-    cluster_.LetGo<LoadModel>();
+    cluster_.LetGo<LoadInitModel>();
     cluster_.LetGo<RunRanks>();
     cluster_.LetGo<MergeScores>();
     cluster_.LetGo<ReadLedger>();

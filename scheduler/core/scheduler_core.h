@@ -71,7 +71,7 @@ struct RankEnded {
 // removal.
 struct EpochShared {
   JobRef job;
-  EpochShare share;
+  EpochReport share;
   uint64_t waiter = 0;
 };
 

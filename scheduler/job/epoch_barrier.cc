@@ -9,7 +9,7 @@ namespace seraph {
 EpochBarrier::EpochBarrier(JobRef job, uint32_t ranks)
     : job_(std::move(job)), ranks_(ranks) {}
 
-absl::Status EpochBarrier::Take(EpochShare share, uint64_t waiter,
+absl::Status EpochBarrier::Take(EpochReport share, uint64_t waiter,
                                 Orders* out) {
   if (closed_.has_value()) {
     return absl::FailedPreconditionError(closed_->message());

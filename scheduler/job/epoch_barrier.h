@@ -15,7 +15,7 @@
 namespace seraph {
 
 // What a rank brings to the end of an epoch.
-struct EpochShare {
+struct EpochReport {
   RankRef rank;
   uint32_t epoch = 0;        // From 0.
   std::vector<double> sums;  // MetricSums of its validation share.
@@ -42,13 +42,13 @@ class EpochBarrier {
   // Errors: FailedPrecondition for an epoch that has not begun, or after
   // Close(); nothing is changed or ordered then.
   // Requires: share.rank.rank < ranks.
-  absl::Status Take(EpochShare share, uint64_t waiter, Orders* out);
+  absl::Status Take(EpochReport share, uint64_t waiter, Orders* out);
 
   // Whether all shares of epoch() are there.
   bool complete() const { return shares_.size() == ranks_; }
 
   // By rank.
-  const std::map<uint32_t, EpochShare>& shares() const { return shares_; }
+  const std::map<uint32_t, EpochReport>& shares() const { return shares_; }
 
   // Answers everybody who waits, and begins the next epoch.
   // Requires: complete().
@@ -68,8 +68,8 @@ class EpochBarrier {
   uint32_t epoch_ = 0;
   bool stopped_ = false;  // Decided after epoch_ - 1.
   std::optional<absl::Status> closed_;
-  std::map<uint32_t, EpochShare> shares_;  // By rank.
-  std::map<uint32_t, uint64_t> waiters_;   // By rank.
+  std::map<uint32_t, EpochReport> shares_;  // By rank.
+  std::map<uint32_t, uint64_t> waiters_;    // By rank.
 };
 
 }  // namespace seraph

@@ -151,7 +151,7 @@ bool JobMachine::Take(const Reply& reply, Moment now, Orders* out) {
     Publish(order.id, now, out);
   } else if (const auto* published = std::get_if<Published>(&reply.body)) {
     OnPublished(*published, now, out);
-  } else if (std::holds_alternative<LoadModel>(order.body)) {
+  } else if (std::holds_alternative<LoadInitModel>(order.body)) {
     Train(now, out);
   }
   return true;
@@ -312,7 +312,7 @@ void JobMachine::Load(Moment now, Orders* out) {
   const std::string path =
       PathOf(request_->base_directory, request_->spec.init_model);
   Log(absl::StrCat("loading ", path), now, out);
-  book_.Send(std::nullopt, LoadModel{plan_, path}, now, out);
+  book_.Send(std::nullopt, LoadInitModel{plan_, path}, now, out);
 }
 
 void JobMachine::Export(Moment now, Orders* out) {

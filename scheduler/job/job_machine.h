@@ -80,7 +80,7 @@ class JobMachine {
   // Errors: FailedPrecondition for another generation or attempt, an epoch that
   // has not begun, or a job that does not train (any more); InvalidArgument for
   // sums that are none. Nobody waits then.
-  absl::Status ShareEpoch(const JobRef& job, EpochShare share, uint64_t waiter,
+  absl::Status ShareEpoch(const JobRef& job, EpochReport share, uint64_t waiter,
                           Moment now, Orders* out);
 
   // The node is gone; `what` says how, for people: "died: no heartbeat for 5s".

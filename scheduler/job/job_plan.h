@@ -3,6 +3,7 @@
 #define SERAPH_SCHEDULER_JOB_JOB_PLAN_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct JobRequest {
   JobSpec spec;
   std::string base_directory;  // Relative paths of `spec` start here.
   std::string submission_id;   // "": none.
+  // Where the values of `spec` come from: ParsedJob in common/job/job_spec.h.
+  std::map<std::string, std::string> origins;
 };
 
 // Decided once and never changed; orders share it.

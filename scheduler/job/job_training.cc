@@ -102,7 +102,7 @@ absl::Status JobMachine::EndRank(const JobRef& job, const RankRef& rank,
   return absl::OkStatus();
 }
 
-absl::Status JobMachine::ShareEpoch(const JobRef& job, EpochShare share,
+absl::Status JobMachine::ShareEpoch(const JobRef& job, EpochReport share,
                                     uint64_t waiter, Moment now, Orders* out) {
   if (absl::Status life = CheckLife(job, share.rank); !life.ok()) return life;
   if (HasEnded(view_.state)) {

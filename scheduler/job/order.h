@@ -77,7 +77,7 @@ struct ResolveFiles {
 };
 
 // Streams the rows of the model that the job starts from to the partitions.
-struct LoadModel {
+struct LoadInitModel {
   std::shared_ptr<const JobPlan> plan;
   std::string path;
 };
@@ -133,7 +133,7 @@ struct RemoveFiles {
 };
 
 using OrderBody = std::variant<ScanPiece, RunRanks, StopJob, AssignPartitions,
-                               ReadLedger, DropJob, ResolveFiles, LoadModel,
+                               ReadLedger, DropJob, ResolveFiles, LoadInitModel,
                                MergeScores, ExportModel, PublishModel, Abandon,
                                AnswerEpoch, LogLine, WriteRecord, RemoveFiles>;
 
