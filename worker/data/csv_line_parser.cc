@@ -83,7 +83,7 @@ absl::Status CsvLineParser::ParseCell(size_t column, absl::string_view cell,
       const NumberError error = ParseFloat(cell, &value);
       if (error != NumberError::kNone) {
         return absl::InvalidArgumentError(absl::StrCat(
-            layout_.Describe(column), ": ", Quoted(cell), " ", Reason(error),
+            layout_.Describe(column), ": ", InQuotes(cell), " ", Reason(error),
             error == NumberError::kNotANumber
                 ? " (data.options.columns leaves a column out, "
                   "data.options.categorical takes its texts as names)"
@@ -107,7 +107,7 @@ absl::Status CsvLineParser::ParseLabel(size_t column, absl::string_view cell,
                                        Label* label) const {
   const auto refuse = [this, column, cell](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "label ", Quoted(cell), " in ", layout_.Describe(column), " ", why));
+        "label ", InQuotes(cell), " in ", layout_.Describe(column), " ", why));
   };
   if (IsMissing(cell)) {
     return labels_optional_ ? absl::OkStatus() : refuse("is missing");

@@ -168,7 +168,7 @@ bool IsUtf8(absl::string_view text) {
   return true;
 }
 
-std::string Quoted(absl::string_view text) {
+std::string InQuotes(absl::string_view text) {
   constexpr size_t kShown = 40;
   return absl::StrCat("'", absl::CHexEscape(text.substr(0, kShown)),
                       text.size() > kShown ? "...'" : "'");

@@ -32,7 +32,7 @@ absl::string_view Reason(NumberError error);
 bool IsUtf8(absl::string_view text);
 
 // `text` for a message: in quotes, at most 40 bytes of it, printable ASCII.
-std::string Quoted(absl::string_view text);
+std::string InQuotes(absl::string_view text);
 
 }  // namespace seraph
 

@@ -106,19 +106,20 @@ TEST(ParseFloatTest, IsTheNearestFloat) {
 TEST(IsUtf8Test, KnowsTheWellFormed) {
   for (const char* good : {"", "plain", "\xc3\xa4", "\xe2\x82\xac",
                            "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(IsUtf8(good)) << Quoted(good);
+    EXPECT_TRUE(IsUtf8(good)) << InQuotes(good);
   }
   for (const char* bad :
        {"\xe4", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
         "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xe2\x82z"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << Quoted(bad);
+    EXPECT_FALSE(IsUtf8(bad)) << InQuotes(bad);
   }
 }
 
 TEST(QuotedTest, IsShortAndPrintable) {
-  EXPECT_EQ(Quoted("python"), "'python'");
-  EXPECT_EQ(Quoted("a\xff\n"), "'a\\xff\\n'");
-  EXPECT_EQ(Quoted(std::string(100, 'x')), "'" + std::string(40, 'x') + "...'");
+  EXPECT_EQ(InQuotes("python"), "'python'");
+  EXPECT_EQ(InQuotes("a\xff\n"), "'a\\xff\\n'");
+  EXPECT_EQ(InQuotes(std::string(100, 'x')),
+            "'" + std::string(40, 'x') + "...'");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ absl::StatusOr<double> ParseLabel(absl::string_view text) {
   const NumberError error = ParseDouble(text, &label);
   if (error == NumberError::kNone) return label;
   return absl::InvalidArgumentError(absl::StrCat(
-      "label ", Quoted(text), " ",
+      "label ", InQuotes(text), " ",
       absl::StrContains(text, ',') ? "is a list where one number is wanted"
                                    : Reason(error)));
 }
@@ -66,8 +66,8 @@ absl::StatusOr<uint64_t> ParseGroup(absl::string_view part) {
   const NumberError error =
       ParseUint64(part.substr(kGroupPrefix.size()), &group);
   if (error == NumberError::kNone) return group;
-  return absl::InvalidArgumentError(
-      absl::StrCat("group ", Quoted(part), " is not qid: and a whole number"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "group ", InQuotes(part), " is not qid: and a whole number"));
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ absl::Status SparseLineParser::ParseEntry(absl::string_view entry,
   if (const NumberError error = ParseFloat(rest, &value);
       error != NumberError::kNone) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "value ", Quoted(rest), " of index ", index, " ", Reason(error),
+        "value ", InQuotes(rest), " of index ", index, " ", Reason(error),
         !with_fields_ && absl::StrContains(rest, ':')
             ? " (is this data.format: libffm?)"
             : ""));
@@ -149,13 +149,13 @@ absl::Status SparseLineParser::BadNumber(absl::string_view name,
                                          absl::string_view entry) const {
   if (!absl::StrContains(rest, ':')) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quoted(entry), " is not ",
+        absl::StrCat(InQuotes(entry), " is not ",
                      with_fields_ ? "field:index:value" : "index:value"));
   }
   const absl::string_view text = rest.substr(0, rest.find(':'));
   uint64_t ignored;
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " ", Quoted(text),
+      absl::StrCat(name, " ", InQuotes(text),
                    ParseUint64(text, &ignored) == NumberError::kTooLarge
                        ? " does not fit 64 bits"
                        : " is not a whole number from 0 on"));
@@ -165,12 +165,12 @@ absl::Status SparseLineParser::BadIndex(absl::string_view entry,
                                         uint64_t index) const {
   if (index < index_base_) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "index ", index, " in ", Quoted(entry),
+        "index ", index, " in ", InQuotes(entry),
         " is below options.index_base: 1; files that count from 0 need "
         "data.options.index_base: 0"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "index ", index, " in ", Quoted(entry), " is too large: model.keys: ",
+      "index ", index, " in ", InQuotes(entry), " is too large: model.keys: ",
       *keys_, " with options.index_base: ", index_base_,
       " allows indices up to ", *keys_ - 1 + index_base_));
 }
