@@ -8,6 +8,7 @@
 #include "common/concurrent/mutex.h"
 #include "common/rpc/callback_threads.h"
 #include "common/rpc/connection_acceptor.h"
+#include "common/rpc/grpc_log.h"
 #include "common/rpc/health_service.h"
 #include "common/rpc/listening_socket.h"
 #include "common/rpc/transport_arguments.h"
@@ -74,6 +75,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
       ListeningSocket socket,
       ListeningSocket::Bind(options.listen, options.config_key));
 
+  SendGrpcLogsToOurs();
   KeepCallbackThreads();
   auto impl = std::make_unique<Impl>();
   impl->address = socket.address();

@@ -54,7 +54,8 @@ struct RpcService {
 // Threads: every method may be called from any thread.
 class RpcServer {
  public:
-  // Listens and serves. Errors, each naming the address and its config key:
+  // Listens and serves; gRPC's log lines become ours. Errors, each naming the
+  // address and its config key:
   //   InvalidArgument   not an address, or a host that does not resolve
   //   AlreadyExists     the port (or socket) is taken
   //   PermissionDenied  a port or path that this user may not bind
