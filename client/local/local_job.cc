@@ -1,0 +1,154 @@
+#include "client/local/local_job.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/render/progress_renderer.h"
+#include "client/rpc/job_lookup.h"
+#include "common/status/status_macros.h"
+
+namespace seraph {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+
+std::string Count(int number, const std::string& thing) {
+  return absl::StrCat(number, " ", thing, number == 1 ? "" : "s");
+}
+
+// Starts, trains and reports; the steps share what they are about.
+class LocalJob {
+ public:
+  LocalJob(const JobFile& job, const LocalClusterOptions& options,
+           absl::Duration timeout, const Environment& env)
+      : job_(job),
+        options_(options),
+        timeout_(timeout),
+        env_(env),
+        progress_(env.err, env.err_terminal, env.clock) {
+    result_.job.name = job.parsed.spec.name;
+  }
+
+  LocalJobResult Run(bool keep_folder) {
+    absl::Status status = Start();
+    if (status.ok()) status = Train();
+    progress_.Finish();
+    if (!status.ok()) Fail(status);
+    if (cluster_ != nullptr) Stop(keep_folder);
+    return result_;
+  }
+
+ private:
+  absl::Status Start() {
+    progress_.Note(absl::StrCat("starting a local cluster: 1 scheduler, ",
+                                Count(options_.servers, "server"), ", ",
+                                Count(options_.workers, "worker")));
+    SERAPH_ASSIGN_OR_RETURN(cluster_,
+                            LocalCluster::Start(options_, env_.interrupt));
+    client_ = env_.connect(cluster_->scheduler_address(), timeout_);
+    return WaitForNodes();
+  }
+
+  // A job that begins before all nodes are there would do without them.
+  absl::Status WaitForNodes() {
+    const absl::Duration end = env_.clock->Now() + options_.start_timeout;
+    while (true) {
+      SERAPH_RETURN_IF_ERROR(cluster_->Check());
+      SERAPH_ASSIGN_OR_RETURN(const ClusterView view,
+                              client_->DescribeCluster());
+      const int alive = std::count_if(
+          view.nodes.begin(), view.nodes.end(),
+          [](const NodeView& node) { return node.state == "ALIVE"; });
+      if (alive >= options_.servers + options_.workers) {
+        return absl::OkStatus();
+      }
+      if (env_.clock->Now() >= end) {
+        cluster_->KeepFolder();
+        return absl::DeadlineExceededError(absl::StrCat(
+            "only ", alive, " of the ", options_.servers + options_.workers,
+            " nodes of the local cluster have registered; their logs are in ",
+            cluster_->folder()));
+      }
+      if (env_.interrupt->WaitFor(kPollInterval)) {
+        return absl::CancelledError("interrupted");
+      }
+    }
+  }
+
+  absl::Status Train() {
+    SERAPH_ASSIGN_OR_RETURN(result_.job.id,
+                            client_->SubmitJob(SubmissionOf(job_, "")));
+    // On one machine a scheduler that does not answer is gone.
+    return WatchUntilEnd(client_.get(), result_.job.id, absl::ZeroDuration(),
+                         *env_.interrupt,
+                         [this](const JobView& status) {
+                           result_.job = status;
+                           progress_.Update(status);
+                         })
+        .status();
+  }
+
+  // The job did not come to an end of its own.
+  void Fail(const absl::Status& status) {
+    if (env_.interrupt->requested()) {
+      result_.interrupted = true;
+      Cancel();
+      return;
+    }
+    // A daemon that died is the better explanation.
+    const absl::Status daemons =
+        cluster_ == nullptr ? absl::OkStatus() : cluster_->Check();
+    result_.job.state = JobState::kFailed;
+    result_.job.error =
+        std::string(daemons.ok() ? status.message() : daemons.message());
+  }
+
+  void Cancel() {
+    progress_.Note("interrupted: stopping; once more to stop at once");
+    if (!result_.job.id.empty()) {
+      const absl::StatusOr<JobView> job = client_->CancelJob(result_.job.id);
+      if (job.ok()) result_.job = *job;
+    }
+    if (!HasEnded(result_.job.state)) {
+      result_.job.state = JobState::kCancelled;
+    }
+  }
+
+  void Stop(bool keep_folder) {
+    if (keep_folder) {
+      cluster_->KeepFolder();
+      progress_.Note(absl::StrCat("the daemons' folder: ", cluster_->folder()));
+    }
+    // A job that failed because a daemon died names the node; how it died is
+    // known here.
+    if (result_.job.state == JobState::kFailed) {
+      const absl::Status daemons = cluster_->Check();
+      if (!daemons.ok() && daemons.message() != result_.job.error) {
+        progress_.Note(std::string(daemons.message()));
+      }
+    }
+    client_.reset();
+    cluster_->Stop();
+  }
+
+  const JobFile& job_;
+  const LocalClusterOptions& options_;
+  const absl::Duration timeout_;
+  const Environment& env_;
+  ProgressRenderer progress_;
+  std::unique_ptr<LocalCluster> cluster_;
+  std::unique_ptr<SchedulerClient> client_;
+  LocalJobResult result_;
+};
+
+}  // namespace
+
+LocalJobResult RunLocally(const JobFile& job,
+                          const LocalClusterOptions& options, bool keep_folder,
+                          absl::Duration timeout, const Environment& env) {
+  return LocalJob(job, options, timeout, env).Run(keep_folder);
+}
+
+}  // namespace seraph

@@ -1,0 +1,42 @@
+#include "client/base/exit_code.h"
+#include "client/cli/flags.h"
+#include "client/cli/output.h"
+#include "client/render/documents.h"
+#include "client/render/job_text.h"
+#include "client/rpc/job_lookup.h"
+#include "client/verbs/verbs.h"
+
+namespace seraph {
+namespace {
+
+class JobVerb final : public Verb {
+ public:
+  std::string name() const override { return "job"; }
+  std::string summary() const override {
+    return "Describes a job: state, epochs, metrics, model.";
+  }
+  std::string examples() const override {
+    return "  seraphctl job adult-lr\n"
+           "  seraphctl job 3f9a -o json\n";
+  }
+  void Define(CLI::App* app) override {
+    AddArgument(app, "ID", &id_, "The job's id, its beginning, or its name.");
+  }
+
+  absl::Status Run(const GlobalOptions& options,
+                   const Environment& env) override {
+    const auto client = env.connect(options.scheduler, options.timeout);
+    const absl::StatusOr<JobView> job = FindJob(client.get(), id_);
+    if (!job.ok()) return CallError(job.status());
+    return PrintResult(options, env, JobDocument(*job), JobText(*job));
+  }
+
+ private:
+  std::string id_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeJobVerb() { return std::make_unique<JobVerb>(); }
+
+}  // namespace seraph
