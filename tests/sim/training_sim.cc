@@ -57,10 +57,14 @@ class Sim {
 
   SimResult Run() {
     Place();
-    for (uint32_t rank = 0; rank < job_.data.size(); ++rank) StartRank(rank);
-    for (int steps = 0; steps < kMaxSteps && Step(); ++steps) {
+    for (uint32_t rank = 0; rank < job_.data.size(); ++rank) {
+      ranks_.push_back(StartRank(rank, 1));
     }
-    result_.ended = ended_ == job_.data.size();
+    for (int steps = 0; steps < kMaxSteps && Step(); ++steps) {
+      MaybeCrash();
+    }
+    result_.ended = std::all_of(ranks_.begin(), ranks_.end(),
+                                [](const auto& life) { return life->ended; });
     result_.digest = Digest();
     for (uint32_t rank = 0; rank < job_.data.size(); ++rank) {
       result_.sums.push_back(SumsOf(rank));
@@ -70,13 +74,24 @@ class Sim {
   }
 
  private:
-  struct Rank {
+  // One attempt of a rank. What is on its way to it keeps it.
+  struct Life {
+    RankName name;
     std::unique_ptr<Model> model;
     std::unique_ptr<MemoryStream> stream;
     std::unique_ptr<RankMachine> machine;
     std::unique_ptr<TableClient> client;
     std::map<uint64_t, uint64_t> step_ids;
+
+    // Before it begins: what the servers told.
+    size_t servers_to_answer = 0;
+    std::optional<Clock> clock;
+    std::vector<v1::LedgerRecord> ledger;
+
+    bool dead = false;   // Its worker was killed: it does nothing any more.
+    bool ended = false;  // It is done.
   };
+  using LifePtr = std::shared_ptr<Life>;
 
   uint64_t Choose(uint64_t below) {
     return ToBelow(Draw(weather_.seed, {draws_++}), below);
@@ -125,102 +140,145 @@ class Sim {
     return *servers_[router_->servers()[server].incarnation - 1];
   }
 
-  void StartRank(uint32_t number) {
-    auto& rank = ranks_.emplace_back(std::make_unique<Rank>());
-    rank->model = MakeModel(job_.model);
-    rank->stream = std::make_unique<MemoryStream>(&job_.data[number]);
-    rank->machine = std::make_unique<RankMachine>(
+  LifePtr StartRank(uint32_t number, uint32_t attempt) {
+    auto life = std::make_shared<Life>();
+    life->name = {number, attempt};
+    life->model = MakeModel(job_.model);
+    life->stream = std::make_unique<MemoryStream>(&job_.data[number]);
+    life->machine = std::make_unique<RankMachine>(
         RankOptions{.rank = number,
                     .epochs = job_.epochs,
                     .batch_size = job_.batch_size,
                     .pipeline = job_.sync.spec.pipeline},
-        rank->model.get(), rank->stream.get(), nullptr);
-    rank->client = std::make_unique<TableClient>(
+        life->model.get(), life->stream.get(), nullptr);
+    life->client = std::make_unique<TableClient>(
         TableClientOptions{.job = "job",
                            .rank = number,
+                           .attempt = attempt,
                            .max_message_bytes = weather_.max_message_bytes,
                            .seed = number},
         router_.get());
-    v1::BeginAttemptRequest request;
-    request.mutable_header()->mutable_job()->set_id("job");
-    request.mutable_header()->mutable_job()->set_generation(1);
-    request.mutable_header()->mutable_rank()->set_rank(number);
-    request.mutable_header()->mutable_rank()->set_attempt(1);
-    for (auto& server : servers_) {
-      server->calls.BeginAttempt(request, [](auto reply) {
-        EXPECT_TRUE(reply.ok() || absl::IsNotFound(reply.status()))
-            << reply.status();
-      });
-      server->executor.RunAll();
+    life->servers_to_answer = router_->servers().size();
+    for (size_t server = 0; server < router_->servers().size(); ++server) {
+      BeginAttempt(life, server);
     }
-    RankActions actions;
-    rank->machine->Begin(Clock{}, {}, &actions);
-    Do(number, std::move(actions));
+    return life;
   }
 
-  void Do(uint32_t number, RankActions actions) {
-    Rank& rank = *ranks_[number];
+  // Asks until the server has answered; others may hear of the attempt first.
+  void BeginAttempt(const LifePtr& life, size_t server) {
+    events_.push_back([this, life, server] {
+      if (life->dead) return;
+      if (Happens(weather_.lose)) {
+        ++result_.lost;
+        return BeginAttempt(life, server);
+      }
+      v1::BeginAttemptRequest request;
+      v1::RequestHeader* header = request.mutable_header();
+      header->mutable_job()->set_id("job");
+      header->mutable_job()->set_generation(1);
+      header->mutable_rank()->set_rank(life->name.rank);
+      header->mutable_rank()->set_attempt(life->name.attempt);
+      ServerOf(server).calls.BeginAttempt(request, [this, life](auto reply) {
+        events_.push_back([this, life, reply = std::move(reply)] {
+          if (!life->dead) OnBegun(life, reply);
+        });
+      });
+    });
+  }
+
+  void OnBegun(const LifePtr& life,
+               const absl::StatusOr<v1::BeginAttemptReply>& reply) {
+    // Aborted: a life that was thought dead, and was handed out anew.
+    ASSERT_TRUE(reply.ok() || absl::IsAborted(reply.status()))
+        << reply.status();
+    if (!reply.ok()) return;
+    const Clock here{reply->clock().epoch(), reply->clock().step()};
+    life->clock = std::min(life->clock.value_or(here), here);
+    life->ledger.insert(life->ledger.end(), reply->ledger().begin(),
+                        reply->ledger().end());
+    if (--life->servers_to_answer > 0) return;
+    RankActions actions;
+    life->machine->Begin(*life->clock, life->ledger, &actions);
+    Do(life, std::move(actions));
+  }
+
+  // A worker dies, or is thought dead and is not; its rank is handed out anew.
+  void MaybeCrash() {
+    if (result_.crashes >= weather_.crashes || !Happens(weather_.crash)) return;
+    const uint32_t number = Choose(ranks_.size());
+    const LifePtr old = ranks_[number];
+    if (old->ended) return;
+    ++result_.crashes;
+    old->dead = Happens(0.5);
+    ranks_[number] = StartRank(number, old->name.attempt + 1);
+  }
+
+  void Do(const LifePtr& life, RankActions actions) {
     for (const auto& start : actions.steps) {
       std::vector<TableClient::Outgoing> outgoing;
-      const auto step = rank.client->Start(start.step, &outgoing);
+      const auto step = life->client->Start(start.step, &outgoing);
       ASSERT_TRUE(step.ok()) << step.status();
-      rank.step_ids[*step] = start.id;
-      Send(number, std::move(outgoing));
+      life->step_ids[*step] = start.id;
+      Send(life, std::move(outgoing));
     }
     if (actions.ended.has_value()) {
-      EXPECT_TRUE(actions.ended->ok()) << *actions.ended;
-      ++ended_;
+      life->ended = actions.ended->ok();
+      // Only what was handed out anew may be refused.
+      EXPECT_TRUE(life->ended || ranks_[life->name.rank] != life)
+          << *actions.ended;
     }
   }
 
-  void Send(uint32_t rank, std::vector<TableClient::Outgoing> outgoing) {
+  void Send(const LifePtr& life, std::vector<TableClient::Outgoing> outgoing) {
     for (auto& one : outgoing) {
       // A stream takes one reply to a request, however many come.
       auto answered = std::make_shared<bool>(false);
       if (Happens(weather_.duplicate)) {
         ++result_.duplicated;
-        Deliver(rank, one, answered);
+        Deliver(life, one, answered);
       }
       if (Happens(weather_.lose)) {
         ++result_.lost;
         if (!std::exchange(*answered, true)) {
-          Answer(rank, one.message, absl::UnavailableError("lost request"));
+          Answer(life, one.message, absl::UnavailableError("lost request"));
         }
       } else {
-        Deliver(rank, std::move(one), std::move(answered));
+        Deliver(life, std::move(one), std::move(answered));
       }
     }
   }
 
-  void Deliver(uint32_t rank, TableClient::Outgoing one,
+  // What was sent arrives, also when the sender is dead by then.
+  void Deliver(const LifePtr& life, TableClient::Outgoing one,
                std::shared_ptr<bool> answered) {
-    events_.push_back([this, rank, one = std::move(one), answered] {
+    events_.push_back([this, life, one = std::move(one), answered] {
       ServerOf(one.server)
-          .calls.Exchange(*one.request, [this, rank, message = one.message,
+          .calls.Exchange(*one.request, [this, life, message = one.message,
                                          answered](v1::ExchangeReply reply) {
             if (std::exchange(*answered, true)) return;
             if (Happens(weather_.lose)) {
               ++result_.lost;
-              Answer(rank, message, absl::UnavailableError("lost reply"));
+              Answer(life, message, absl::UnavailableError("lost reply"));
             } else {
-              Answer(rank, message, std::move(reply));
+              Answer(life, message, std::move(reply));
             }
           });
     });
   }
 
-  void Answer(uint32_t number, uint64_t message,
+  void Answer(const LifePtr& life, uint64_t message,
               absl::StatusOr<v1::ExchangeReply> reply) {
-    events_.push_back([this, number, message, reply = std::move(reply)] {
-      Rank& rank = *ranks_[number];
+    events_.push_back([this, life, message, reply = std::move(reply)] {
+      if (life->dead) return;
       std::vector<TableClient::Outgoing> outgoing;
-      auto finished = rank.client->OnReply(message, reply, &outgoing);
-      Send(number, std::move(outgoing));
+      auto finished = life->client->OnReply(message, reply, &outgoing);
+      Send(life, std::move(outgoing));
       if (!finished.has_value()) return;
-      const uint64_t id = rank.step_ids.at(finished->step);
+      const uint64_t id = life->step_ids.at(finished->step);
       RankActions actions;
-      rank.machine->OnStep(id, *std::move(finished), &actions);
-      Do(number, std::move(actions));
+      life->machine->OnStep(id, *std::move(finished), &actions);
+      Do(life, std::move(actions));
     });
   }
 
@@ -251,7 +309,8 @@ class Sim {
         if (!job.ok()) continue;
         for (const auto& [place, actor] : (*job)->partitions) {
           if (place.first != t) continue;
-          actor->Run([&rows, width = table.width](Partition& partition) {
+          actor->Run([this, &rows, width = table.width](Partition& partition) {
+            result_.differing_repeats += partition.differing_repeats();
             const auto cursor = partition.state().store().Cursor();
             std::vector<Key> keys;
             std::vector<float> values;
@@ -314,9 +373,8 @@ class Sim {
   SimResult result_;
   std::vector<std::unique_ptr<SimServer>> servers_;
   std::unique_ptr<TableRouter> router_;
-  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::vector<LifePtr> ranks_;  // The current attempt of each.
   std::deque<absl::AnyInvocable<void()>> events_;
-  size_t ended_ = 0;
 };
 
 }  // namespace

@@ -29,6 +29,12 @@ struct SimWeather {
   int servers = 1;
   double lose = 0;       // Of requests, and of replies.
   double duplicate = 0;  // Of requests.
+  // At most so many workers crash, each time with this chance at a step of the
+  // simulation, and their ranks are handed out anew. Half of them are only
+  // thought dead and go on beside their successors. What a dead one had sent
+  // still arrives.
+  int crashes = 0;
+  double crash = 0.01;
   size_t max_message_bytes = size_t{16} << 20;
 };
 
@@ -47,6 +53,9 @@ struct SimResult {
   std::string digest;
   int lost = 0;  // Requests and replies.
   int duplicated = 0;
+  int crashes = 0;
+  // Repeated entries (bsp) whose bytes were not those of the first.
+  uint64_t differing_repeats = 0;
   std::vector<MetricSums> sums;  // Of the last epoch, by rank.
 };
 

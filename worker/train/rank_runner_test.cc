@@ -1,0 +1,232 @@
+// A rank that begins where others left off, and one that has no scheduler.
+#include "worker/train/rank_runner.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/metrics/metric_sums.h"
+#include "common/table/partitioning.h"
+#include "common/testing/status_matchers.h"
+#include "common/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/model/model.h"
+
+namespace seraph {
+namespace {
+
+using ::seraph::testing::IsOk;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Records of one feature each, spread over the key space.
+class FakeStream final : public BatchStream {
+ public:
+  explicit FakeStream(uint64_t records) : records_(records) {}
+
+  absl::Status Open(uint32_t epoch, uint64_t record) override {
+    next_ = std::min(record, records_);
+    return absl::OkStatus();
+  }
+  absl::Status Next(size_t n, Batch* batch) override {
+    batch->Clear();
+    for (; batch->size() < n && next_ < records_; ++next_) {
+      batch->labels.push_back(1);
+      batch->keys.push_back(next_ << 60);
+      batch->values.push_back(1.0f);
+      batch->row_starts.push_back(batch->keys.size());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t records_;
+  uint64_t next_ = 0;
+};
+
+// Servers that take everything and hold zeros. What happened is read when the
+// rank has been joined.
+struct Seen {
+  std::vector<Clock> entries;  // At server 0.
+  std::vector<MetricSums> sums;
+  std::vector<Clock> pulls;
+  std::vector<uint32_t> shares;           // Epochs.
+  std::vector<size_t> entries_at_shares;  // Entries sent before each.
+  std::optional<absl::Status> ended;
+};
+
+class FakePeers final : public RankPeers {
+ public:
+  explicit FakePeers(Seen* seen) : seen_(*seen) {}
+
+  void Send(size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+            absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
+      override {
+    v1::ExchangeReply reply;
+    const bool both = request->has_push_pull();
+    if (both || request->has_push()) {
+      const v1::PushRequest& push =
+          both ? request->push_pull().push() : request->push();
+      v1::PushReply* out = both ? reply.mutable_push_pull()->mutable_push()
+                                : reply.mutable_push();
+      for (int i = 0; i < push.parts_size(); ++i) {
+        out->add_results()->set_code(v1::PART_OK);
+      }
+      if (server == 0) {
+        seen_.entries.push_back({push.clock().epoch(), push.clock().step()});
+        seen_.sums.push_back(*MetricSums::FromArray(push.ledger().sums()));
+      }
+    }
+    if (both || request->has_pull()) {
+      const v1::PullRequest& pull =
+          both ? request->push_pull().pull() : request->pull();
+      v1::PullReply* out = both ? reply.mutable_push_pull()->mutable_pull()
+                                : reply.mutable_pull();
+      for (const v1::PullPart& part : pull.parts()) {
+        out->add_results()->set_code(v1::PART_OK);
+        out->mutable_values()->append(part.key_count() * sizeof(float), '\0');
+      }
+      seen_.pulls.push_back({pull.clock().epoch(), pull.clock().step()});
+    }
+    done(std::move(reply));
+  }
+
+  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) override {
+    if (unreachable_ > 0) {
+      --unreachable_;
+      return absl::UnavailableError("not yet");
+    }
+    return begin_[server];
+  }
+
+  absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override {
+    seen_.shares.push_back(share.epoch);
+    seen_.entries_at_shares.push_back(seen_.entries.size());
+    if (unreachable_ > 0) {
+      --unreachable_;
+      return absl::UnavailableError("no scheduler");
+    }
+    unreachable_ = unreachable_again_;
+    return false;
+  }
+
+  absl::Status ReportRank(const absl::Status& ended) override {
+    if (unreachable_ > 0) {
+      --unreachable_;
+      return absl::UnavailableError("no scheduler");
+    }
+    seen_.ended = ended;
+    return absl::OkStatus();
+  }
+
+  void Cancel() override {}
+
+  v1::BeginAttemptReply begin_[2];
+  int unreachable_ = 0;        // Calls that fail from now on ...
+  int unreachable_again_ = 0;  // ... and after each decision.
+
+ private:
+  Seen& seen_;
+};
+
+class RankRunnerTest : public ::testing::Test {
+ protected:
+  RankRunnerTest() {
+    for (const ModelTable& wanted : ModelTables(model_)) {
+      TableSpec table;
+      table.name = wanted.name;
+      table.kind = wanted.kind;
+      table.keys = wanted.keys;
+      table.width = wanted.width;
+      table.partitions = wanted.kind == TableKind::kSparse ? 2 : 1;
+      tables_.push_back(table);
+    }
+    std::vector<PartitionPlacement> placements;
+    for (uint32_t t = 0; t < tables_.size(); ++t) {
+      const Partitioning cut(tables_[t]);
+      for (uint32_t p = 0; p < cut.partitions(); ++p) {
+        PartitionPlacement place{.table = t,
+                                 .partition = p,
+                                 .range = cut.PartitionRange(p),
+                                 .epoch = 1};
+        place.primary.name = std::string(1, p == 0 ? 'a' : 'b');
+        place.primary.incarnation = p + 1;
+        placements.push_back(place);
+      }
+    }
+    router_.emplace(*TableRouter::Make(tables_, placements));
+  }
+
+  // Runs the rank to its end.
+  void Run(RankOptions rank, uint64_t records,
+           std::unique_ptr<FakePeers> peers) {
+    ASSERT_EQ(router_->servers().size(), 2);
+    RankRunner runner({.rank = rank,
+                       .client = {.job = "job",
+                                  .retry_backoff = absl::Microseconds(1),
+                                  .retry_backoff_max = absl::Microseconds(1)}},
+                      MonotonicClock::Real(), &*router_, std::move(peers),
+                      MakeModel(model_), std::make_unique<FakeStream>(records),
+                      nullptr);
+    runner.Start();
+    runner.Join();
+    ASSERT_TRUE(seen_.ended.has_value());
+    EXPECT_THAT(*seen_.ended, IsOk());
+  }
+
+  const ModelSpec model_ = {.kind = ModelKind::kLogisticRegression};
+  std::vector<TableSpec> tables_;
+  std::optional<TableRouter> router_;
+  Seen seen_;
+};
+
+v1::BeginAttemptReply At(uint32_t step) {
+  v1::BeginAttemptReply reply;
+  reply.mutable_clock()->set_step(step);
+  return reply;
+}
+
+// The rank's last worker died when one server had its entry of clock 1 and the
+// other had not: it runs clock 1 again, with the sums from before it, although
+// the ledger stands behind it.
+TEST_F(RankRunnerTest, BeginsAtTheLeastClockOfAllServers) {
+  auto peers = std::make_unique<FakePeers>(&seen_);
+  peers->unreachable_ = 3;
+  peers->begin_[0] = At(2);
+  for (uint32_t step : {1, 0}) {  // Newest first.
+    MetricSums sums;
+    sums.examples = 4 * (step + 1);
+    v1::LedgerRecord* record = peers->begin_[0].add_ledger();
+    record->mutable_clock()->set_step(step);
+    for (double sum : sums.ToArray()) record->add_sums(sum);
+  }
+  peers->begin_[1] = At(1);
+  Run({.batch_size = 4}, /*records=*/10, std::move(peers));
+  EXPECT_EQ(seen_.pulls.front(), (Clock{0, 1}));
+  EXPECT_THAT(seen_.entries,
+              ElementsAre(Clock{0, 1}, Clock{0, 2}, Clock{0, 3}));
+  EXPECT_EQ(seen_.sums[0].examples, 8);
+  EXPECT_EQ(seen_.sums[1].examples, 10);
+  EXPECT_EQ(seen_.sums[2].examples, 10);
+  EXPECT_THAT(seen_.shares, IsEmpty());
+}
+
+// Without a scheduler the rank waits where the epoch has ended, and asks again:
+// nothing of the next epoch is sent before the decision.
+TEST_F(RankRunnerTest, WaitsForTheSchedulerAtTheEndOfAnEpoch) {
+  auto peers = std::make_unique<FakePeers>(&seen_);
+  peers->unreachable_again_ = 3;
+  Run({.epochs = 2, .batch_size = 4, .epoch_barrier = true}, /*records=*/4,
+      std::move(peers));
+  EXPECT_THAT(seen_.entries,
+              ElementsAre(Clock{0, 0}, Clock{0, 1}, Clock{1, 0}, Clock{1, 1}));
+  EXPECT_THAT(seen_.shares, ElementsAre(0, 1, 1, 1, 1));
+  EXPECT_THAT(seen_.entries_at_shares, ElementsAre(2, 4, 4, 4, 4));
+}
+
+}  // namespace
+}  // namespace seraph
