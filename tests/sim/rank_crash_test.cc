@@ -14,6 +14,7 @@ SimWeather Crashes(uint64_t seed, size_t max_message_bytes) {
           .servers = 3,
           .lose = 0.05,
           .duplicate = 0.1,
+          .slow = seed % 2 == 0 ? 0.95 : 0.0,
           .crashes = 4,
           .max_message_bytes = max_message_bytes};
 }

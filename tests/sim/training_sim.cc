@@ -252,7 +252,12 @@ class Sim {
   // What was sent arrives, also when the sender is dead by then.
   void Deliver(const LifePtr& life, TableClient::Outgoing one,
                std::shared_ptr<bool> answered) {
-    events_.push_back([this, life, one = std::move(one), answered] {
+    events_.push_back([this, life, one = std::move(one), answered]() mutable {
+      const uint64_t last = weather_.servers;  // Its incarnation.
+      if (router_->servers()[one.server].incarnation == last &&
+          Happens(weather_.slow)) {
+        return Deliver(life, std::move(one), std::move(answered));
+      }
       ServerOf(one.server)
           .calls.Exchange(*one.request, [this, life, message = one.message,
                                          answered](v1::ExchangeReply reply) {

@@ -29,6 +29,9 @@ struct SimWeather {
   int servers = 1;
   double lose = 0;       // Of requests, and of replies.
   double duplicate = 0;  // Of requests.
+  // The last server is slow: so many of the requests to it wait, each time it
+  // is their turn, for another one. The others run ahead as far as they may.
+  double slow = 0;
   // At most so many workers crash, each time with this chance at a step of the
   // simulation, and their ranks are handed out anew. Half of them are only
   // thought dead and go on beside their successors. What a dead one had sent
