@@ -21,6 +21,8 @@ namespace {
 constexpr char kProgram[] = "seraphctl";
 constexpr char kSchedulerVariable[] = "SERAPH_SCHEDULER";
 
+constexpr size_t kHelpColumn = 32;
+
 constexpr char kFooter[] =
     "Exit codes: 0 done, 1 failed, 2 wrong usage or an invalid file, 3 the "
     "cluster cannot\nbe reached, 130 interrupted.\n\n"
@@ -44,9 +46,14 @@ CommandLine::CommandLine(std::vector<std::unique_ptr<Verb>> verbs,
       env_(*env),
       app_("Trains models on a Seraph cluster, or on a local one.", kProgram) {
   app_.footer(kFooter);
+  const std::shared_ptr<CLI::FormatterBase> formatter = app_.get_formatter();
+  formatter->column_width(kHelpColumn);
+  formatter->label("SUBCOMMAND", "VERB");
+  formatter->label("Positionals", "Arguments");
   AddGlobalFlags(&app_);
   for (const std::unique_ptr<Verb>& verb : verbs_) {
     CLI::App* sub = app_.add_subcommand(verb->name(), verb->summary());
+    sub->group("Verbs");
     sub->footer(absl::StrCat("Examples:\n", verb->examples()));
     verb->Define(sub);
     AddGlobalFlags(sub);
@@ -100,11 +107,10 @@ int CommandLine::Run(std::vector<std::string> arguments) {
 int CommandLine::ParseError(const CLI::ParseError& error) {
   // Help and version come as exceptions too.
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-    const std::vector<CLI::App*> used = app_.get_subcommands();
-    const CLI::App& asked = used.empty() ? app_ : *used.front();
     const bool version = dynamic_cast<const CLI::CallForVersion*>(&error);
+    // help() is that of the verb where there is one.
     return static_cast<int>(ExitCodeOf(PrintText(
-        env_, version ? absl::StrCat(error.what(), "\n") : asked.help())));
+        env_, version ? absl::StrCat(error.what(), "\n") : app_.help())));
   }
   const std::vector<std::string> rest = app_.remaining();
   if (!app_.get_subcommands().empty() || rest.empty() ||

@@ -32,6 +32,15 @@ class FakeSchedulerClient final : public SchedulerClient {
   };
   std::deque<Watch> watches;
 
+  // Called with the fake at its end.
+  std::function<void(const FakeSchedulerClient&)> on_destruction;
+
+  FakeSchedulerClient() = default;
+  FakeSchedulerClient(const FakeSchedulerClient&) = default;
+  ~FakeSchedulerClient() override {
+    if (on_destruction) on_destruction(*this);
+  }
+
   std::vector<JobSubmission> submissions;
   std::vector<std::string> cancelled;
 
