@@ -108,6 +108,16 @@ class Cluster:
         self.sets = list(sets)
         self.daemons = {}  # Name -> process.
         self.addresses = {}
+        try:
+            self.start_all(servers, workers)
+        except BaseException:
+            for process in self.daemons.values():
+                process.kill()
+                process.wait()
+            raise
+
+    def start_all(self, servers, workers):
+        folder = self.folder
         self.start("scheduler", "scheduler", "scheduler.listen",
                    ("scheduler.state_directory=" +
                     os.path.join(folder, "state"),))
@@ -122,6 +132,8 @@ class Cluster:
 
     def start(self, name, role, listen, more=()):
         ready = os.path.join(self.folder, f"{name}.ready")
+        if os.path.exists(ready):
+            os.remove(ready)
         log = open(os.path.join(self.folder, f"{name}.log"), "w",
                    encoding="utf-8")
         sets = [f"{listen}=127.0.0.1:0", *self.sets, *more]
