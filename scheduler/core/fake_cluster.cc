@@ -130,9 +130,7 @@ absl::Status FakeCluster::ShareEpoch(const std::string& job, uint32_t rank,
   event.share.epoch = epoch;
   event.waiter = ++last_waiter_;
   waiters.push_back(event.waiter);
-  const bool validates =
-      core_.Job(job).has_value() && !files.validation.empty();
-  if (validates) {
+  if (!files.validation.empty()) {
     event.share.sums = Sums(8, validation_loss);
     event.share.run_file = absl::StrCat("/spool/", job, "-", event.waiter);
     spool_files.insert(event.share.run_file);
@@ -303,6 +301,14 @@ struct FakeCluster::CarryOut {
   }
   ReplyBody operator()(const WriteRecord& record) {
     cluster.records[job()] = record.view;
+    return {};
+  }
+  ReplyBody operator()(const ForgetJob&) {
+    cluster.logs.erase(job());
+    return {};
+  }
+  ReplyBody operator()(const NoteLostNode& lost) {
+    cluster.lost_nodes.push_back(lost.node.name);
     return {};
   }
   ReplyBody operator()(const RemoveFiles& remove) {

@@ -47,7 +47,7 @@ class FakeCluster {
   std::string Submit(const JobSpec& spec,
                      const std::string& submission_id = "");
   void Cancel(const std::string& job);
-  JobView View(const std::string& job) const { return *core_.Job(job); }
+  JobView View(const std::string& job) const { return *core_.Find(job); }
   JobState StateOf(const std::string& job) const { return View(job).state; }
   JobPhase PhaseOf(const std::string& job) const { return View(job).phase; }
 
@@ -122,6 +122,7 @@ class FakeCluster {
   std::map<uint64_t, AnswerEpoch> epoch_answers;         // By waiter.
   std::map<std::string, std::vector<std::string>> logs;  // By job.
   std::map<std::string, LedgerReading> ledgers;          // By job.
+  std::vector<std::string> lost_nodes;                   // In order.
   std::vector<Order> carried_out;                        // All, in order.
   std::vector<uint64_t> waiters;  // Of ShareEpoch, in order.
 

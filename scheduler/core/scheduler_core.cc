@@ -1,5 +1,7 @@
 #include "scheduler/core/scheduler_core.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -41,7 +43,7 @@ struct SchedulerCore::Handler {
     const std::string& submission = event.request.submission_id;
     if (const auto known = core.submissions_.find(submission);
         !submission.empty() && known != core.submissions_.end()) {
-      const JobRequest& other = core.Find(known->second)->request();
+      const JobRequest& other = core.FindMachine(known->second)->request();
       if (other.spec == event.request.spec &&
           other.base_directory == event.request.base_directory) {
         outcome.job = known->second;
@@ -74,21 +76,21 @@ struct SchedulerCore::Handler {
   }
 
   absl::Status operator()(const JobCancelled& event) {
-    JobMachine* job = core.Find(event.id);
+    JobMachine* job = core.FindMachine(event.id);
     if (job == nullptr) return NoSuchJob(event.id);
     job->Cancel(now, out());
     return absl::OkStatus();
   }
 
   absl::Status operator()(const RankEnded& event) {
-    JobMachine* job = core.Find(event.job.id);
+    JobMachine* job = core.FindMachine(event.job.id);
     if (job == nullptr) return NoSuchJob(event.job.id);
     return job->EndRank(event.job, event.rank, event.incarnation, event.status,
                         now, out());
   }
 
   absl::Status operator()(const EpochShared& event) {
-    JobMachine* job = core.Find(event.job.id);
+    JobMachine* job = core.FindMachine(event.job.id);
     if (job == nullptr) return NoSuchJob(event.job.id);
     return job->ShareEpoch(event.job, event.share, event.waiter, now, out());
   }
@@ -104,6 +106,11 @@ struct SchedulerCore::Handler {
     for (const auto& [id, job] : core.jobs_) {
       job->TakeProgress(event.order, event.fraction);
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const SchedulerStops&) {
+    for (const auto& [id, job] : core.jobs_) job->Abort(now, out());
     return absl::OkStatus();
   }
 
@@ -124,15 +131,14 @@ Outcome SchedulerCore::Handle(const Event& event, Moment now) {
   if (!std::holds_alternative<NodeHeartbeat>(event) &&
       !std::holds_alternative<OrderProgressed>(event)) {
     StartPending(now, &outcome.orders);
-    ForgetOldJobs();
+    ForgetOldJobs(&outcome.orders);
   }
   return outcome;
 }
 
-std::optional<JobView> SchedulerCore::Job(absl::string_view id) const {
+const JobView* SchedulerCore::Find(absl::string_view id) const {
   const auto it = jobs_.find(id);
-  if (it == jobs_.end()) return std::nullopt;
-  return it->second->view();
+  return it == jobs_.end() ? nullptr : &it->second->view();
 }
 
 std::vector<JobView> SchedulerCore::Jobs() const {
@@ -148,7 +154,12 @@ bool SchedulerCore::IsFreed(absl::string_view id) const {
   return it == jobs_.end() || it->second->freed();
 }
 
-JobMachine* SchedulerCore::Find(absl::string_view id) {
+bool SchedulerCore::IsAllFreed() const {
+  return std::all_of(jobs_.begin(), jobs_.end(),
+                     [](const auto& job) { return job.second->freed(); });
+}
+
+JobMachine* SchedulerCore::FindMachine(absl::string_view id) {
   const auto it = jobs_.find(id);
   return it == jobs_.end() ? nullptr : it->second.get();
 }
@@ -170,6 +181,7 @@ void SchedulerCore::LoseNodes(const std::vector<LostNode>& lost, Moment now,
         what = "was stopped";
         break;
     }
+    orders->push_back({0, {}, std::nullopt, NoteLostNode{node.node, what}});
     for (const auto& [id, job] : jobs_) {
       job->LoseNode(node.node, what, now, orders);
     }
@@ -206,7 +218,7 @@ void SchedulerCore::StartPending(Moment now, Orders* orders) {
   }
 }
 
-void SchedulerCore::ForgetOldJobs() {
+void SchedulerCore::ForgetOldJobs(Orders* orders) {
   auto id = order_of_jobs_.begin();
   while (jobs_.size() > options_.max_jobs && id != order_of_jobs_.end()) {
     const auto job = jobs_.find(*id);
@@ -214,6 +226,7 @@ void SchedulerCore::ForgetOldJobs() {
       ++id;
       continue;
     }
+    orders->push_back({0, {*id, 1}, std::nullopt, ForgetJob{}});
     submissions_.erase(job->second->request().submission_id);
     jobs_.erase(job);
     id = order_of_jobs_.erase(id);

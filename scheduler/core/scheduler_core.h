@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -90,9 +89,14 @@ struct OrderProgressed {
 // times a second.
 struct TimePassed {};
 
-using Event = std::variant<NodeRegistered, NodeHeartbeat, NodeLeft,
-                           JobSubmitted, JobCancelled, RankEnded, EpochShared,
-                           OrderReplied, OrderProgressed, TimePassed>;
+// The scheduler is going to stop, and keeps nothing: every job that has not
+// ended fails, so that its ranks do not wait for nobody.
+struct SchedulerStops {};
+
+using Event =
+    std::variant<NodeRegistered, NodeHeartbeat, NodeLeft, JobSubmitted,
+                 JobCancelled, RankEnded, EpochShared, OrderReplied,
+                 OrderProgressed, TimePassed, SchedulerStops>;
 
 struct Outcome {
   absl::Status status;  // The answer to whoever sent the event.
@@ -120,22 +124,23 @@ class SchedulerCore {
   // `now.steady` never goes back from call to call.
   Outcome Handle(const Event& event, Moment now);
 
-  // What people see.
-  std::optional<JobView> Job(absl::string_view id) const;
+  // What people see. Null for an unknown job; valid until the next Handle.
+  const JobView* Find(absl::string_view id) const;
   std::vector<JobView> Jobs() const;  // Newest first.
   std::vector<NodeRecord> Nodes() const { return registry_.Records(); }
 
-  // Whether everything that the job held on nodes is free again.
+  // Whether everything that the job, or every job, held on nodes is free again.
   bool IsFreed(absl::string_view id) const;
+  bool IsAllFreed() const;
 
  private:
   struct Handler;
 
-  JobMachine* Find(absl::string_view id);
+  JobMachine* FindMachine(absl::string_view id);
   void LoseNodes(const std::vector<LostNode>& lost, Moment now, Orders* orders);
   std::vector<WorkerRoom> WorkerRooms() const;
   void StartPending(Moment now, Orders* orders);
-  void ForgetOldJobs();
+  void ForgetOldJobs(Orders* orders);
 
   const SchedulerOptions options_;
   NodeRegistry registry_;

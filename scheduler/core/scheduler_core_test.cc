@@ -121,7 +121,7 @@ TEST(SchedulerCoreTest, UnknownJobsAreNotFound) {
   EXPECT_THAT(cluster.Handle(JobCancelled{"x"}).status, StatusIs(kNotFound));
   EXPECT_THAT(cluster.Handle(EpochShared{{"x", 1}, {}, 1}).status,
               StatusIs(kNotFound));
-  EXPECT_FALSE(cluster.core().Job("x").has_value());
+  EXPECT_EQ(cluster.core().Find("x"), nullptr);
 }
 
 TEST(SchedulerCoreTest, OldJobsAreForgottenButNoneThatHoldsSomething) {
@@ -134,9 +134,10 @@ TEST(SchedulerCoreTest, OldJobsAreForgottenButNoneThatHoldsSomething) {
   const std::string ended = cluster.Submit(JobOf(1), "mine");
   cluster.Cancel(ended);
   const std::string next = cluster.Submit(JobOf(1));
-  EXPECT_FALSE(cluster.core().Job(ended).has_value());
-  EXPECT_TRUE(cluster.core().Job(running).has_value());
-  EXPECT_TRUE(cluster.core().Job(next).has_value());
+  EXPECT_EQ(cluster.core().Find(ended), nullptr);
+  EXPECT_FALSE(cluster.logs.contains(ended));
+  EXPECT_NE(cluster.core().Find(running), nullptr);
+  EXPECT_NE(cluster.core().Find(next), nullptr);
   EXPECT_NE(cluster.Submit(JobOf(3), "mine"), "") << "its id is free again";
   EXPECT_THAT(cluster.core().Jobs(), SizeIs(3)) << "all of them run";
 }
@@ -162,8 +163,27 @@ TEST(SchedulerCoreTest, ANodeThatLeavesIsLostAtOnce) {
               IsOk());
   EXPECT_EQ(cluster.StateOf(job), JobState::kFailed);
   EXPECT_THAT(cluster.View(job).error, HasSubstr("was stopped"));
+  cluster.Run();
+  EXPECT_THAT(cluster.lost_nodes, ElementsAre("s1"));
   EXPECT_THAT(cluster.Handle(NodeLeft{"s1", server.incarnation}).status, IsOk())
       << "a repeat";
+}
+
+TEST(SchedulerCoreTest, ASchedulerThatStopsFreesEverything) {
+  FakeCluster cluster;
+  cluster.AddServers(1);
+  cluster.AddWorkers(1, /*slots=*/1);
+  const std::string running = cluster.Submit(JobOf(1));
+  const std::string pending = cluster.Submit(JobOf(1));
+  EXPECT_FALSE(cluster.core().IsAllFreed());
+  cluster.Handle(SchedulerStops{});
+  cluster.Run();
+  for (const std::string& job : {running, pending}) {
+    EXPECT_EQ(cluster.StateOf(job), JobState::kFailed);
+    EXPECT_THAT(cluster.View(job).error, HasSubstr("scheduler was stopped"));
+    EXPECT_TRUE(cluster.HoldsNothing(job));
+  }
+  EXPECT_TRUE(cluster.core().IsAllFreed());
 }
 
 TEST(SchedulerCoreTest, HeartbeatsOfTheUnknownAreRefused) {

@@ -129,6 +129,12 @@ void JobMachine::Cancel(Moment now, Orders* out) {
   End(JobState::kCancelled, now, out);
 }
 
+void JobMachine::Abort(Moment now, Orders* out) {
+  if (HasEnded(view_.state)) return;
+  Fail("the scheduler was stopped; start it again and submit the job again",
+       now, out);
+}
+
 bool JobMachine::Take(const Reply& reply, Moment now, Orders* out) {
   std::optional<ClosedOrder> closed = book_.Close(reply.order);
   if (!closed.has_value()) return teardown_.Take(reply, now, out);

@@ -67,6 +67,9 @@ class JobMachine {
   // given its name: that is the moment from which it cannot be undone.
   void Cancel(Moment now, Orders* out);
 
+  // The scheduler stops: the job fails, whatever it does, unless it has ended.
+  void Abort(Moment now, Orders* out);
+
   // True if the reply is to an order of this job.
   bool Take(const Reply& reply, Moment now, Orders* out);
   void TakeProgress(OrderId order, double fraction);

@@ -132,10 +132,20 @@ struct RemoveFiles {
   std::vector<std::string> files;
 };
 
-using OrderBody = std::variant<ScanPiece, RunRanks, StopJob, AssignPartitions,
-                               ReadLedger, DropJob, ResolveFiles, LoadInitModel,
-                               MergeScores, ExportModel, PublishModel, Abandon,
-                               AnswerEpoch, LogLine, WriteRecord, RemoveFiles>;
+// The job is not known any more: frees what the shell keeps for it.
+struct ForgetJob {};
+
+// For the log of the process; belongs to no job.
+struct NoteLostNode {
+  Node node;
+  std::string what;  // "died (no heartbeat for 5s)".
+};
+
+using OrderBody =
+    std::variant<ScanPiece, RunRanks, StopJob, AssignPartitions, ReadLedger,
+                 DropJob, ResolveFiles, LoadInitModel, MergeScores, ExportModel,
+                 PublishModel, Abandon, AnswerEpoch, LogLine, WriteRecord,
+                 RemoveFiles, ForgetJob, NoteLostNode>;
 
 struct Order {
   OrderId id = 0;

@@ -1,0 +1,11 @@
+#include "common/daemon/daemon_main.h"
+#include "scheduler/scheduler.h"
+
+int main(int argc, char** argv) {
+  return seraph::DaemonMain(
+      argc, argv,
+      {.name = "seraph-scheduler",
+       .section = "scheduler",
+       .summary = "Knows who is in the cluster, and runs the jobs on it."},
+      seraph::RunScheduler);
+}

@@ -1,0 +1,166 @@
+#include "scheduler/service/cluster_service.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/log/log.h"
+#include "common/rpc/grpc_status.h"
+#include "common/status/errors.h"
+#include "common/status/status_macros.h"
+#include "common/version/version.h"
+#include "common/wire/cluster_codec.h"
+#include "scheduler/service/finish_epoch_call.h"
+#include "scheduler/service/order_codec.h"
+
+namespace seraph {
+namespace {
+
+grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
+                                    const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// Major and minor: what daemons of one cluster have in common.
+std::string CommonVersion(absl::string_view version) {
+  const std::vector<std::string> parts = absl::StrSplit(version, '.');
+  return parts.size() < 2 ? std::string(version.data(), version.size())
+                          : absl::StrCat(parts[0], ".", parts[1]);
+}
+
+absl::string_view StateName(NodeState state) {
+  switch (state) {
+    case NodeState::kAlive:
+      return "ALIVE";
+    case NodeState::kDead:
+      return "DEAD";
+    case NodeState::kLeft:
+      return "LEFT";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status ClusterService::DoRegister(const v1::RegisterRequest& request) {
+  if (request.cluster() != options_.cluster) {
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "this is the scheduler of cluster '",
+                          options_.cluster, "', not of '", request.cluster(),
+                          "'; check cluster.name and cluster.scheduler")),
+                      "OTHER_CLUSTER");
+  }
+  if (CommonVersion(request.node().version()) != CommonVersion(kVersion)) {
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat(
+            "the scheduler is of version ", kVersion, ", the node of version '",
+            request.node().version(), "'; run the same on all nodes")),
+        "OTHER_VERSION");
+  }
+  SERAPH_ASSIGN_OR_RETURN(Node node, FromProto(request.node()));
+  spdlog::info("node.registered node={} role={} address={} arithmetic={}",
+               node.name, node.role == NodeRole::kServer ? "server" : "worker",
+               node.address, LogValue(node.arithmetic));
+  return engine_.Handle(NodeRegistered{std::move(node)}).status;
+}
+
+grpc::ServerUnaryReactor* ClusterService::Register(
+    grpc::CallbackServerContext* context, const v1::RegisterRequest* request,
+    v1::RegisterReply* reply) {
+  const absl::Status status = DoRegister(*request);
+  if (!status.ok()) {
+    spdlog::warn("node.refused node={} status={}",
+                 LogValue(request->node().name()), LogValue(status));
+  }
+  reply->set_heartbeat_interval_ms(
+      absl::ToInt64Milliseconds(options_.heartbeat_interval));
+  reply->set_heartbeat_timeout_ms(
+      absl::ToInt64Milliseconds(options_.heartbeat_timeout));
+  reply->set_scheduler_incarnation(options_.incarnation);
+  return FinishNow(context, status);
+}
+
+grpc::ServerUnaryReactor* ClusterService::Heartbeat(
+    grpc::CallbackServerContext* context, const v1::HeartbeatRequest* request,
+    v1::HeartbeatReply* reply) {
+  NodeHeartbeat event;
+  event.name = request->name();
+  event.incarnation = request->incarnation();
+  event.load.memory_bytes = request->load().memory_bytes();
+  event.load.partitions = request->load().partitions();
+  event.load.rows = request->load().rows();
+  event.load.ranks = request->load().ranks();
+  reply->set_scheduler_incarnation(options_.incarnation);
+  return FinishNow(context, engine_.Handle(event).status);
+}
+
+grpc::ServerUnaryReactor* ClusterService::Leave(
+    grpc::CallbackServerContext* context, const v1::LeaveRequest* request,
+    v1::LeaveReply* reply) {
+  return FinishNow(
+      context,
+      engine_.Handle(NodeLeft{request->name(), request->incarnation()}).status);
+}
+
+grpc::ServerUnaryReactor* ClusterService::ReportRank(
+    grpc::CallbackServerContext* context, const v1::ReportRankRequest* request,
+    v1::ReportRankReply* reply) {
+  RankEnded event;
+  event.job = FromProto(request->job());
+  event.rank = FromProto(request->rank());
+  event.incarnation = request->incarnation();
+  if (request->code() != 0) {
+    event.status = absl::Status(static_cast<absl::StatusCode>(request->code()),
+                                request->message());
+  }
+  return FinishNow(context, engine_.Handle(event).status);
+}
+
+grpc::ServerReadReactor<v1::FinishEpochRequest>* ClusterService::FinishEpoch(
+    grpc::CallbackServerContext* context, v1::FinishEpochReply* reply) {
+  return new FinishEpochCall({.waiters = &waiters_,
+                              .share =
+                                  [this](const EpochShared& event) {
+                                    return engine_.Handle(event).status;
+                                  },
+                              .spool_path =
+                                  [this] {
+                                    return absl::StrCat(
+                                        options_.spool_folder, "/scores-",
+                                        spool_files_.fetch_add(1));
+                                  }},
+                             reply);
+}
+
+grpc::ServerUnaryReactor* ClusterService::DescribeCluster(
+    grpc::CallbackServerContext* context,
+    const v1::DescribeClusterRequest* request,
+    v1::DescribeClusterReply* reply) {
+  reply->set_cluster(options_.cluster);
+  reply->set_version(kVersion);
+  for (const SchedulerEngine::NodeView& view : engine_.Nodes()) {
+    v1::NodeStatus* node = reply->add_nodes();
+    ToProto(view.record.node, node->mutable_node());
+    const absl::string_view state = StateName(view.record.state);
+    node->set_state(state.data(), state.size());
+    node->set_last_heartbeat_ms(absl::ToInt64Milliseconds(view.silent_for));
+    node->mutable_load()->set_memory_bytes(view.record.load.memory_bytes);
+    node->mutable_load()->set_partitions(view.record.load.partitions);
+    node->mutable_load()->set_rows(view.record.load.rows);
+    node->mutable_load()->set_ranks(view.record.load.ranks);
+  }
+  for (const JobView& job : engine_.Jobs()) {
+    if (job.state == JobState::kRunning) {
+      reply->set_running_jobs(reply->running_jobs() + 1);
+    } else if (job.state == JobState::kPending) {
+      reply->set_pending_jobs(reply->pending_jobs() + 1);
+    }
+  }
+  return FinishNow(context, absl::OkStatus());
+}
+
+}  // namespace seraph

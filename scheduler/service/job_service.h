@@ -1,0 +1,62 @@
+// The Jobs service: decodes, calls the core, encodes.
+#ifndef SERAPH_SCHEDULER_SERVICE_JOB_SERVICE_H_
+#define SERAPH_SCHEDULER_SERVICE_JOB_SERVICE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/concurrent/executor.h"
+#include "proto/jobs.grpc.pb.h"
+#include "scheduler/io/job_log.h"
+#include "scheduler/service/polled_stream.h"
+#include "scheduler/service/scheduler_engine.h"
+
+namespace seraph {
+
+// proto/jobs.proto documents every method.
+//
+// Threads: gRPC's.
+class JobService final : public v1::Jobs::CallbackService {
+ public:
+  struct Parts {
+    SchedulerEngine* engine;
+    const JobLog* log;
+    StreamPoller* poller;  // Polled five times a second.
+    Executor* files;       // Where a submitted job's files are looked for.
+  };
+
+  // All parts must outlive the server that this is registered with.
+  explicit JobService(const Parts& parts) : parts_(parts) {}
+
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
+                                      const v1::SubmitJobRequest* request,
+                                      v1::SubmitJobReply* reply) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const v1::GetJobRequest* request,
+                                   v1::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
+                                     const v1::ListJobsRequest* request,
+                                     v1::ListJobsReply* reply) override;
+  grpc::ServerWriteReactor<v1::JobStatus>* WatchJob(
+      grpc::CallbackServerContext* context,
+      const v1::WatchJobRequest* request) override;
+  grpc::ServerWriteReactor<v1::JobLogLine>* ReadJobLog(
+      grpc::CallbackServerContext* context,
+      const v1::ReadJobLogRequest* request) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
+                                      const v1::CancelJobRequest* request,
+                                      v1::JobStatus* reply) override;
+
+ private:
+  absl::StatusOr<v1::SubmitJobReply> Submit(
+      const v1::SubmitJobRequest& request);
+  absl::Status Describe(const std::string& id, v1::JobStatus* reply) const;
+
+  const Parts parts_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SCHEDULER_SERVICE_JOB_SERVICE_H_
