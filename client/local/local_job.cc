@@ -13,6 +13,7 @@ namespace seraph {
 namespace {
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
+constexpr absl::Duration kDeathPatience = absl::Seconds(2);
 
 std::string Count(int number, const std::string& thing) {
   return absl::StrCat(number, " ", thing, number == 1 ? "" : "s");
@@ -99,10 +100,23 @@ class LocalJob {
     }
     // A daemon that died is the better explanation.
     const absl::Status daemons =
-        cluster_ == nullptr ? absl::OkStatus() : cluster_->Check();
+        cluster_ == nullptr ? absl::OkStatus() : CheckAfter(status);
     result_.job.state = JobState::kFailed;
     result_.job.error =
         std::string(daemons.ok() ? status.message() : daemons.message());
+  }
+
+  // The connections of a process that dies break before its end can be seen.
+  absl::Status CheckAfter(const absl::Status& failure) {
+    absl::Duration patience = failure.code() == absl::StatusCode::kUnavailable
+                                  ? kDeathPatience
+                                  : absl::ZeroDuration();
+    while (true) {
+      const absl::Status status = cluster_->Check();
+      if (!status.ok() || patience <= absl::ZeroDuration()) return status;
+      env_.interrupt->WaitFor(kPollInterval);
+      patience -= kPollInterval;
+    }
   }
 
   void Cancel() {

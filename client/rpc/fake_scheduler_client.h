@@ -23,6 +23,8 @@ class FakeSchedulerClient final : public SchedulerClient {
 
   // If not OK, the answer to every call but CancelJob.
   absl::Status failure;
+  // If not OK, the answer to SubmitJob.
+  absl::Status submit_failure;
 
   // One stream of WatchJob after the other: what it tells, and how it ends.
   struct Watch {
@@ -49,6 +51,7 @@ class FakeSchedulerClient final : public SchedulerClient {
   absl::StatusOr<std::string> SubmitJob(
       const JobSubmission& submission) override {
     if (!failure.ok()) return failure;
+    if (!submit_failure.ok()) return submit_failure;
     submissions.push_back(submission);
     return std::string("new-job");
   }
