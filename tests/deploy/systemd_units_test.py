@@ -28,7 +28,14 @@ def read_unit(role):
 
 
 def values_of(role, key):
-    return [value for name, value in read_unit(role) if name == key]
+    """The values of a key, with specifiers as systemd would replace them."""
+    return [value.replace("%S", "/var/lib").replace("%C", "/var/cache")
+            for name, value in read_unit(role) if name == key]
+
+
+def map_into(root, text):
+    """Files of the machine are those of the root; nothing else changes."""
+    return root.map(text) if text.startswith(("/etc/", "/var/")) else text
 
 
 class UnitsTest(unittest.TestCase):
@@ -61,16 +68,16 @@ class UnitsTest(unittest.TestCase):
         environments = {}
         for role in ROLES:
             (command,) = values_of(role, "ExecStart")
-            # Files of the machine are those of the root; nothing else changes.
-            commands[role] = [
-                root.map(word) if word.startswith("/etc/") else word
-                for word in shlex.split(command)]
+            commands[role] = [map_into(root, word)
+                              for word in shlex.split(command)]
             environments[role] = {}
             for text in values_of(role, "Environment"):
-                environments[role].update([text.split("=", 1)])
-            for name in values_of(role, "StateDirectory"):
-                folder = root.make_folder("/var/lib/" + name, writable=True)
-                environments[role]["STATE_DIRECTORY"] = folder
+                name, value = text.split("=", 1)
+                environments[role][name] = map_into(root, value)
+            for key, parent in (("StateDirectory", "/var/lib/"),
+                                ("CacheDirectory", "/var/cache/")):
+                for name in values_of(role, key):
+                    root.make_folder(parent + name, writable=True)
             self.assertEqual(values_of(role, "Type"), ["notify"])
             self.assertEqual(values_of(role, "DynamicUser"), ["yes"])
         daemons.start_as_shipped(self, commands, root, environments,
@@ -82,8 +89,7 @@ class UnitsTest(unittest.TestCase):
         for role in ROLES:
             with self.subTest(role=role):
                 (command,) = values_of(role, "ExecStart")
-                words = [root.map(word) if word.startswith("/etc/") else word
-                         for word in shlex.split(command)]
+                words = [map_into(root, word) for word in shlex.split(command)]
                 # The file is missing.
                 result = subprocess.run(
                     words, check=False, stdout=subprocess.PIPE,
