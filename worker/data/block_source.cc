@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<const Batch>> BlockSource::Load(
     size_t block, RecordPart part) {
   const BlockId id(block, part);
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (const auto found = cache_.find(id); found != cache_.end()) {
       return found->second;
     }
@@ -64,7 +64,7 @@ absl::StatusOr<std::shared_ptr<const Batch>> BlockSource::Load(
   uint64_t peak = meter_->peak.load();
   while (live > peak && !meter_->peak.compare_exchange_weak(peak, live)) {
   }
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (bytes <= cache_bytes_ - cached_bytes_ &&
       cache_.try_emplace(id, loaded).second) {
     cached_bytes_ += bytes;
@@ -112,7 +112,7 @@ absl::StatusOr<std::shared_ptr<const RecordReader>> BlockSource::ReaderOf(
     uint32_t file) {
   std::vector<std::shared_ptr<const SpooledFile>> wanted;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = std::find_if(
         open_files_.begin(), open_files_.end(),
         [file](const OpenFile& open) { return open.file == file; });
@@ -132,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const RecordReader>> BlockSource::ReaderOf(
   }
   SERAPH_ASSIGN_OR_RETURN(std::shared_ptr<const RecordReader> reader,
                           RecordReader::Open(input, rules_, &spool_));
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   spooled_.insert_or_assign(file, std::move(wanted));
   open_files_.push_front({file, reader});
   if (open_files_.size() > kMaxOpenFiles) open_files_.pop_back();

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "common/dataset/dataset_facts.h"
 #include "common/dataset/label_map.h"
 #include "common/dataset/rank_plan.h"
@@ -85,7 +85,7 @@ class BlockSource {
   Spool& spool_;
   const std::shared_ptr<Meter> meter_ = std::make_shared<Meter>();
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::list<OpenFile> open_files_ ABSL_GUARDED_BY(mu_);  // Last used first.
   // By file. Decompressed copies stay as long as this, whether the file is open
   // or not.

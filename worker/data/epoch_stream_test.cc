@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -266,6 +267,33 @@ TEST_F(EpochStreamTest, MemoryIsBoundedByTheGroupAndNotByTheFile) {
   EpochStream stream(in_order.get(), {});
   EXPECT_EQ(ReadOn(&stream, 256).size(), kRecords);
   EXPECT_LT(in_order->peak_bytes(), 4 * 4096);
+}
+
+// Ranks of a process share the source.
+TEST_F(EpochStreamTest, ManyThreadsReadOneSource) {
+  const auto source = Source({Records(0, 3000), Gzip(Records(3000, 3000))}, 500,
+                             /*cache_bytes=*/50000);
+  constexpr uint32_t kRanks = 8;
+  std::vector<std::vector<uint64_t>> read(kRanks);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      for (uint32_t epoch : {0, 1}) {
+        EpochStream stream(
+            source.get(),
+            {.epoch = epoch, .ranks = kRanks, .rank = rank, .shuffle = true});
+        for (const uint64_t id : ReadOn(&stream, 32)) read[rank].push_back(id);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::map<uint64_t, int> times;
+  for (const auto& ids : read) {
+    for (const uint64_t id : ids) ++times[id];
+  }
+  EXPECT_EQ(times.size(), 6000);
+  for (const auto& [id, count] : times) EXPECT_EQ(count, 2) << id;
+  EXPECT_LE(source->live_bytes(), 50000);
 }
 
 TEST_F(EpochStreamTest, TheCacheStaysWithinItsLimit) {

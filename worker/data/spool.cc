@@ -146,14 +146,14 @@ absl::StatusOr<std::shared_ptr<const SpooledFile>> Spool::Get(
     const FileStamp& input) {
   std::shared_ptr<Entry> entry;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     std::shared_ptr<Entry>& slot = entries_[input.path];
     if (slot == nullptr) slot = std::make_shared<Entry>();
     entry = slot;
   }
   // Decompressing under the entry's lock is the point of it: whoever else wants
   // this very file waits for it.
-  absl::MutexLock lock(&entry->mu);
+  MutexLock lock(&entry->mu);
   if (std::shared_ptr<const SpooledFile> file = entry->file.lock();
       file != nullptr && file->input_ == input) {
     return file;
@@ -170,7 +170,7 @@ absl::StatusOr<std::shared_ptr<const SpooledFile>> Spool::Make(
                           StreamReader::Open(input.path));
   std::string copy_path;
   if (reader->compression() != Compression::kNone) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     copy_path = absl::StrCat(folder_, "/", ++copies_);
   }
   // From here on the copy is removed with `file`.

@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "common/concurrent/mutex.h"
 #include "common/dataset/input_files.h"
 #include "worker/data/data_file.h"
 
@@ -73,7 +73,7 @@ class Spool {
  private:
   // One input file; whoever decompresses holds `mu`, later ones wait for it.
   struct Entry {
-    absl::Mutex mu;
+    Mutex mu;
     std::weak_ptr<const SpooledFile> file ABSL_GUARDED_BY(mu);
   };
 
@@ -85,7 +85,7 @@ class Spool {
   const std::string folder_;
   const int lock_fd_;  // Locked while this process lives.
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::map<std::string, std::shared_ptr<Entry>> entries_
       ABSL_GUARDED_BY(mu_);  // By path.
   uint64_t copies_ ABSL_GUARDED_BY(mu_) = 0;
