@@ -73,7 +73,7 @@ struct DataOptions {
   // Memory of the records that are shuffled with each other, estimated from the
   // whole data set; a rank holds one such group. Range 4 KiB..4 GiB; a group
   // has one block at least.
-  uint64_t group_bytes = uint64_t{32} << 20;
+  uint64_t group_bytes = uint64_t{8} << 20;
 
   // The longest line, in bytes, that is still taken for a record; a longer one
   // stops the job whatever on_bad_record says. Range 64..1 GiB.

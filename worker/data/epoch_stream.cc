@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
+#include "worker/data/record_bytes.h"
 
 namespace seraph {
 namespace {
@@ -22,16 +23,11 @@ std::vector<Slice> PlanOf(const DatasetFacts& facts,
 // set takes as records, so that it is the same for every rank and attempt.
 uint64_t BlockBytesOfGroup(const DatasetFacts& facts,
                            const RecordRules& rules) {
-  uint64_t stored = 0, records = 0;
+  uint64_t stored = 0;
   for (const DatasetBlock& block : facts.blocks) {
     stored += block.end - block.begin;
-    records += block.train_records + block.validation_records;
   }
-  const size_t entry_bytes =
-      sizeof(Key) + sizeof(float) +
-      (rules.format == DataFormat::kLibffm ? sizeof(uint32_t) : 0);
-  const uint64_t in_memory = facts.nonzeros * entry_bytes +
-                             records * (sizeof(double) + sizeof(size_t));
+  const uint64_t in_memory = RecordBytes(facts, rules.format);
   if (in_memory == 0) return 0;
   return static_cast<uint64_t>(
       static_cast<unsigned __int128>(rules.options.group_bytes) * stored /

@@ -27,7 +27,7 @@ bool NeedsAuc(const JobOrder& order) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(JobOrder order,
-                                                       uint64_t cache_bytes,
+                                                       JobMemory memory,
                                                        WorkerParts parts) {
   SERAPH_ASSIGN_OR_RETURN(TableRouter router,
                           TableRouter::Make(order.tables, order.partitions));
@@ -44,23 +44,23 @@ absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(JobOrder order,
     }
   }
   return std::unique_ptr<JobRun>(new JobRun(
-      std::move(order), cache_bytes, std::move(parts), std::move(router)));
+      std::move(order), memory, std::move(parts), std::move(router)));
 }
 
-JobRun::JobRun(JobOrder order, uint64_t cache_bytes, WorkerParts parts,
+JobRun::JobRun(JobOrder order, JobMemory memory, WorkerParts parts,
                TableRouter router)
     : order_(std::move(order)),
-      cache_bytes_(cache_bytes),
+      memory_(memory),
       parts_(std::move(parts)),
       router_(std::move(router)) {
   const RecordRules rules = RulesOf(order_.spec);
   // Training reads all of its data every epoch, and so does validation: what
   // may stay in memory is shared by size, one quarter for the validation.
   const uint64_t for_validation =
-      order_.validation.has_value() ? cache_bytes / 4 : 0;
-  train_ =
-      std::make_unique<BlockSource>(order_.train, rules, order_.labels,
-                                    cache_bytes - for_validation, parts_.spool);
+      order_.validation.has_value() ? memory_.cache_bytes / 4 : 0;
+  train_ = std::make_unique<BlockSource>(order_.train, rules, order_.labels,
+                                         memory_.cache_bytes - for_validation,
+                                         parts_.spool);
   if (order_.validation.has_value()) {
     RecordRules whole = rules;
     whole.validation_fraction = 0;

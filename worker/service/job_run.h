@@ -39,6 +39,12 @@ struct JobOrder {
   bool epoch_barrier = false;
 };
 
+// Bytes of records that a job may hold in a worker process.
+struct JobMemory {
+  uint64_t group_bytes = 0;  // What its ranks shuffle.
+  uint64_t cache_bytes = 0;  // What may stay from epoch to epoch.
+};
+
 // What all jobs of the process share; must outlive them.
 struct WorkerParts {
   uint64_t incarnation = 0;
@@ -55,17 +61,16 @@ struct WorkerParts {
 // Threads: every method may be called from any thread.
 class JobRun {
  public:
-  // `cache_bytes`: of records that may stay in memory.
   // Errors: InvalidArgument for an order that contradicts itself.
   static absl::StatusOr<std::unique_ptr<JobRun>> Create(JobOrder order,
-                                                        uint64_t cache_bytes,
+                                                        JobMemory memory,
                                                         WorkerParts parts);
 
   // Stops the ranks and waits for them.
   ~JobRun();
 
   uint64_t generation() const { return order_.generation; }
-  uint64_t cache_bytes() const { return cache_bytes_; }
+  const JobMemory& memory() const { return memory_; }
 
   // Starts an attempt of a rank, in place of an older one. A repeat, or an
   // older attempt, changes nothing.
@@ -81,12 +86,12 @@ class JobRun {
     std::unique_ptr<RankRunner> runner;
   };
 
-  JobRun(JobOrder order, uint64_t cache_bytes, WorkerParts parts,
+  JobRun(JobOrder order, JobMemory memory, WorkerParts parts,
          TableRouter router);
   std::unique_ptr<RankRunner> MakeRunner(uint32_t rank, uint32_t attempt);
 
   const JobOrder order_;
-  const uint64_t cache_bytes_;
+  const JobMemory memory_;
   const WorkerParts parts_;
   const TableRouter router_;
   std::unique_ptr<BlockSource> train_;

@@ -12,11 +12,15 @@
 #include "common/wire/cluster_codec.h"
 #include "common/wire/dataset_codec.h"
 #include "common/wire/table_codec.h"
+#include "worker/data/record_bytes.h"
 #include "worker/data/scan.h"
 #include "worker/service/job_rules.h"
 
 namespace seraph {
 namespace {
+
+// What the process takes before it holds a record.
+constexpr uint64_t kProcessBytes = uint64_t{48} << 20;
 
 // The specification as it travels: canonical, so that only a scheduler of
 // another version can send one that does not parse.
@@ -110,12 +114,43 @@ absl::Status TaskService::CheckNotStopped(const std::string& job,
       "GENERATION_STALE");
 }
 
+absl::StatusOr<JobMemory> TaskService::Reserve(const JobOrder& order,
+                                               size_t ranks) const {
+  const uint64_t limit = options_.memory_limit_bytes;
+  // A rank holds one group of records that are shuffled with each other, and
+  // no more than its share of the data.
+  const uint64_t share =
+      RecordBytes(order.train, order.spec.data.format) / order.spec.ranks;
+  JobMemory memory;
+  memory.group_bytes =
+      ranks * std::min<uint64_t>(share, order.spec.data.options.group_bytes);
+  uint64_t taken = std::min(kProcessBytes, limit / 2);
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [id, job] : jobs_) {
+      if (id == order.job) continue;  // Its older generation goes.
+      taken += job->memory().group_bytes + job->memory().cache_bytes;
+    }
+  }
+  if (taken + memory.group_bytes > limit) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        ranks, " ranks of this job would hold ", memory.group_bytes,
+        " bytes of records on this worker, where ",
+        limit - std::min(limit, taken), " of worker.memory_limit (", limit,
+        ") are left; raise it, lower data.options.group_bytes, or use more "
+        "workers"));
+  }
+  // Records that may stay in memory from epoch to epoch: half of what is left,
+  // so that the next job finds something too.
+  memory.cache_bytes = (limit - taken - memory.group_bytes) / 2;
+  return memory;
+}
+
 absl::Status TaskService::DoRunRanks(const v1::RunRanksRequest& request) {
   SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
   const std::string& id = request.job().id();
   const uint64_t generation = request.job().generation();
   std::shared_ptr<JobRun> run;
-  uint64_t cache_bytes = 0;
   {
     MutexLock lock(&mu_);
     SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));
@@ -129,16 +164,13 @@ absl::Status TaskService::DoRunRanks(const v1::RunRanksRequest& request) {
       }
       if (it->second->generation() == generation) run = it->second;
     }
-    // Half of the memory is for records that stay; each job takes half of
-    // what the jobs before it have left.
-    uint64_t left = options_.memory_limit_bytes / 2;
-    for (const auto& [other, job] : jobs_) left -= job->cache_bytes();
-    cache_bytes = left / 2;
   }
   if (run == nullptr) {
     SERAPH_ASSIGN_OR_RETURN(JobOrder order, DecodeOrder(request));
+    SERAPH_ASSIGN_OR_RETURN(const JobMemory memory,
+                            Reserve(order, request.ranks_size()));
     SERAPH_ASSIGN_OR_RETURN(
-        run, JobRun::Create(std::move(order), cache_bytes, options_.parts));
+        run, JobRun::Create(std::move(order), memory, options_.parts));
     std::shared_ptr<JobRun> replaced;  // Waits for its ranks without the lock.
     MutexLock lock(&mu_);
     SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));

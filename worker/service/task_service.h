@@ -54,6 +54,10 @@ class TaskService final : public v1::Tasks::CallbackService {
   absl::Status CheckNotStopped(const std::string& job,
                                uint64_t generation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What a job may take here, with so many of its ranks.
+  // Errors: ResourceExhausted where its ranks do not fit.
+  absl::StatusOr<JobMemory> Reserve(const JobOrder& order, size_t ranks) const
+      ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status DoRunRanks(const v1::RunRanksRequest& request)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status DoStopJob(const v1::StopJobRequest& request)
