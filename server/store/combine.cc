@@ -1,134 +1,97 @@
 #include "server/store/combine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace seraph {
 namespace {
 
-// What one value of a rank is worth in the fold, and how the next is added.
-// `factor` is 1 except for means, where x * 1 is x.
-struct Folding {
-  CombineKind kind;
-  std::vector<float> factors;  // By rank.
-
-  void First(size_t rank, const float* from, float* to, size_t n) const {
-    if (kind != CombineKind::kMean) {
-      std::copy_n(from, n, to);
-      return;
-    }
-    const float factor = factors[rank];
-    for (size_t i = 0; i < n; ++i) to[i] = from[i] * factor;
+// All keys of some sorted lists, ascending. Requires: no list is empty.
+std::vector<Key> Union(absl::Span<const absl::Span<const Key>> lists) {
+  if (lists.empty()) return {};
+  if (lists.size() == 1) {
+    return std::vector<Key>(lists[0].begin(), lists[0].end());
   }
-
-  void Next(size_t rank, const float* from, float* to, size_t n) const {
-    switch (kind) {
-      case CombineKind::kSum:
-        for (size_t i = 0; i < n; ++i) to[i] += from[i];
-        return;
-      case CombineKind::kMean: {
-        const float factor = factors[rank];
-        for (size_t i = 0; i < n; ++i) to[i] += from[i] * factor;
-        return;
-      }
-      case CombineKind::kLast:
-        std::copy_n(from, n, to);
-        return;
-    }
-  }
-};
-
-// A rank's keys that are not merged yet.
-struct Head {
-  Key key;
-  size_t rank;
-  size_t index;
-
-  // std's heaps have the largest on top; ours wants the least key and, of the
-  // same key, the least rank.
-  bool operator<(const Head& other) const {
-    return key != other.key ? key > other.key : rank > other.rank;
-  }
-};
-
-void Merge(const Folding& folding, size_t width,
-           absl::Span<const Contribution> by_rank, Combined* combined) {
-  std::vector<Head> heads;
-  size_t longest = 0;
-  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
-    const auto& keys = by_rank[rank].keys;
-    longest = std::max(longest, keys.size());
-    if (!keys.empty()) heads.push_back({keys[0], rank, 0});
-  }
-  combined->keys.reserve(longest);
-  combined->values.reserve(longest * width);
-  std::make_heap(heads.begin(), heads.end());
-  while (!heads.empty()) {
-    std::pop_heap(heads.begin(), heads.end());
-    Head& head = heads.back();
-    const Contribution& from = by_rank[head.rank];
-    const float* values = from.values.data() + head.index * width;
-    if (combined->keys.empty() || combined->keys.back() != head.key) {
-      combined->keys.push_back(head.key);
-      combined->values.resize(combined->values.size() + width);
-      folding.First(head.rank, values,
-                    &combined->values[combined->values.size() - width], width);
-    } else {
-      folding.Next(head.rank, values,
-                   &combined->values[combined->values.size() - width], width);
-    }
-    if (++head.index == from.keys.size()) {
-      heads.pop_back();
-    } else {
-      head.key = from.keys[head.index];
-      std::push_heap(heads.begin(), heads.end());
-    }
-  }
+  const size_t half = lists.size() / 2;
+  const std::vector<Key> a = Union(lists.first(half));
+  const std::vector<Key> b = Union(lists.subspan(half));
+  std::vector<Key> keys;
+  keys.reserve(std::max(a.size(), b.size()));
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(),
+                 std::back_inserter(keys));
+  return keys;
 }
 
-// All ranks that pushed anything pushed the same keys, as they do in dense
-// tables: the fold runs over whole arrays.
-void FoldAligned(const Folding& folding, absl::Span<const Contribution> by_rank,
-                 Combined* combined) {
-  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
-    const Contribution& from = by_rank[rank];
-    if (from.keys.empty()) continue;
-    if (combined->keys.empty()) {
-      combined->keys.assign(from.keys.begin(), from.keys.end());
-      combined->values.resize(from.values.size());
-      folding.First(rank, from.values.data(), combined->values.data(),
-                    from.values.size());
-    } else {
-      folding.Next(rank, from.values.data(), combined->values.data(),
-                   from.values.size());
-    }
-  }
-}
-
-bool AllAligned(absl::Span<const Contribution> by_rank) {
-  absl::Span<const Key> common;
+std::vector<Key> AllKeys(absl::Span<const Contribution> by_rank) {
+  // Ranks often push the same keys; in dense tables they do.
+  std::vector<absl::Span<const Key>> lists;
   for (const Contribution& contribution : by_rank) {
     if (contribution.keys.empty()) continue;
-    if (common.empty()) common = contribution.keys;
-    if (contribution.keys != common) return false;
+    if (lists.empty() || lists.back() != contribution.keys) {
+      lists.push_back(contribution.keys);
+    }
   }
-  return true;
+  return Union(lists);
+}
+
+// The first key in [from, end) that is not below `key`, which is often near.
+std::vector<Key>::const_iterator Gallop(std::vector<Key>::const_iterator from,
+                                        std::vector<Key>::const_iterator end,
+                                        Key key) {
+  ptrdiff_t stride = 1;
+  while (stride < end - from && from[stride] < key) stride *= 2;
+  return std::lower_bound(from, from + std::min(stride, end - from), key);
+}
+
+// Adds n values of a rank to what ranks below it left in `to`, or puts them
+// there if there is nothing yet.
+void Fold(CombineKind kind, float factor, bool first, const float* from,
+          float* to, size_t n) {
+  if (kind == CombineKind::kMean) {
+    if (first) {
+      for (size_t i = 0; i < n; ++i) to[i] = from[i] * factor;
+    } else {
+      for (size_t i = 0; i < n; ++i) to[i] += from[i] * factor;
+    }
+  } else if (first || kind == CombineKind::kLast) {
+    std::copy_n(from, n, to);
+  } else {
+    for (size_t i = 0; i < n; ++i) to[i] += from[i];
+  }
 }
 
 }  // namespace
 
 Combined Combine(CombineKind kind, uint32_t width,
                  absl::Span<const Contribution> by_rank) {
-  Folding folding{kind, {}};
-  uint64_t examples = 0;
-  for (const Contribution& contribution : by_rank) {
-    examples += contribution.examples;
-    folding.factors.push_back(static_cast<float>(contribution.examples));
-  }
   Combined combined;
-  if (AllAligned(by_rank)) {
-    FoldAligned(folding, by_rank, &combined);
-  } else {
-    Merge(folding, width, by_rank, &combined);
+  combined.keys = AllKeys(by_rank);
+  combined.values.resize(combined.keys.size() * width);
+  std::vector<bool> folded(combined.keys.size());  // Keys with a value so far.
+  size_t folded_count = 0;
+  uint64_t examples = 0;
+  for (const Contribution& from : by_rank) {
+    examples += from.examples;
+    const float factor = static_cast<float>(from.examples);
+    if (from.keys.size() == combined.keys.size() &&
+        (folded_count == 0 || folded_count == folded.size())) {
+      // All keys at once, as always in dense tables.
+      Fold(kind, factor, folded_count == 0, from.values.data(),
+           combined.values.data(), from.values.size());
+      folded.assign(folded.size(), true);
+      folded_count = folded.size();
+      continue;
+    }
+    auto at = combined.keys.cbegin();
+    for (size_t i = 0; i < from.keys.size(); ++i) {
+      at = Gallop(at, combined.keys.cend(), from.keys[i]);
+      const size_t place = at - combined.keys.cbegin();
+      Fold(kind, factor, !folded[place], &from.values[i * width],
+           &combined.values[place * width], width);
+      folded_count += !folded[place];
+      folded[place] = true;
+    }
   }
   if (kind == CombineKind::kMean) {
     const float divisor = static_cast<float>(std::max<uint64_t>(examples, 1));

@@ -166,9 +166,9 @@ TEST(GoldenBytesTest, NeverChange) {
       {"AdamwWithL2", 0xeb82eed120117b11},
       {"AdamwWithL1L2Clip", 0x76cc03bcfa2d5d0e},
       {"Ftrl", 0x5ba595baec6b55ce},
-      {"FtrlWithL1", 0xa7ed05d6f1651957},
+      {"FtrlWithL1", 0xf9117907a6d9dd2b},
       {"FtrlWithL2", 0x67b9d0001e7cfb1f},
-      {"FtrlWithL1L2Clip", 0xa226d013e43a9499},
+      {"FtrlWithL1L2Clip", 0xe0824ed2ef6a63d0},
       {"Sum", 0xe670b5398760fd0e},
       {"Assign", 0xbfcdedb98c48afae},
   };

@@ -71,8 +71,16 @@ class SparseStore final : public RowStore {
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto found = rows_.find(keys[i]);
       rows[i] = found == rows_.end() ? nullptr : found->second;
-      __builtin_prefetch(rows[i], /*rw=*/1);
+      Prefetch(rows[i]);
     }
+  }
+
+  // Wide rows up to a limit; what follows, the processor guesses by itself.
+  void Prefetch(const float* row) const {
+    if (row == nullptr) return;
+    constexpr size_t kLine = 64 / sizeof(float);
+    const size_t cells = std::min(row_cells_, 16 * kLine);
+    for (size_t i = 0; i < cells; i += kLine) __builtin_prefetch(row + i, 1);
   }
 
   float* Create(Key key) override {

@@ -34,7 +34,7 @@ struct Kernel {
     const double growth = roots > 0 ? g * g / roots : 0.0;
     z += g - growth / alpha * w;
     const double curvature = l2 + (beta + root) / alpha;
-    if (curvature > 0) w = -SoftThreshold(z, l1) / curvature;
+    if (curvature > 0) w = SoftThreshold(-z, l1) / curvature;
     return 0.0;
   }
 };

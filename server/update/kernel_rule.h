@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "absl/container/inlined_vector.h"
 #include "server/update/lazy_terms.h"
@@ -47,7 +48,9 @@ class KernelRule final : public UpdateRule {
                               lazy.record_cells()),
         kernel_(kernel),
         penalties_(penalties),
-        lazy_(lazy) {}
+        lazy_(lazy),
+        has_extras_(penalties.clip > 0 || penalties.l2 > 0 ||
+                    penalties.l1 > 0 || lazy.record_cells() > 0) {}
 
   LazySums Advance(const LazySums& sums, double eta) const override {
     return lazy_.Advance(sums, eta);
@@ -60,7 +63,9 @@ class KernelRule final : public UpdateRule {
       row[j] = weights[j];
       const typename Kernel::Slots slots = kernel_.Start(weights[j]);
       for (int s = 0; s < Kernel::kSlots; ++s) {
-        row[(1 + s) * width + j] = static_cast<float>(slots[s]);
+        // ftrl's z of a huge weight might not be a float.
+        row[(1 + s) * width + j] =
+            static_cast<float>(std::clamp(slots[s], -kMaxFloat, kMaxFloat));
       }
     }
     if constexpr (Kernel::kCountsSteps) SetSteps(row, 0);
@@ -71,13 +76,16 @@ class KernelRule final : public UpdateRule {
             float* out) const override {
     const size_t width = this->width();
     for (const float* row : rows) {
-      const LazyShift shift = lazy_.Between(row + RecordOffset(), now);
-      if (shift.IsIdentity()) {
-        std::copy_n(row, width, out);
-      } else {
+      const LazyShift shift =
+          has_extras_ ? lazy_.Between(row + RecordOffset(), now) : LazyShift();
+      if (!shift.IsIdentity()) {
         for (size_t j = 0; j < width; ++j) {
           out[j] = static_cast<float>(shift(row[j]));
         }
+      } else if (width == 1) {
+        *out = *row;
+      } else {
+        std::copy_n(row, width, out);
       }
       out += width;
     }
@@ -85,18 +93,18 @@ class KernelRule final : public UpdateRule {
 
   uint64_t Step(absl::Span<float* const> rows, const float* gradients,
                 const StepContext& step) const override {
-    absl::InlinedVector<float, 256> next(kStripes * width());
-    uint64_t not_finite = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!StepRow(rows[i], gradients + i * width(), step, next.data())) {
-        not_finite |= uint64_t{1} << i;
-      }
+    // Variants that the compiler knows: the usual width, and without extras.
+    if (width() == 1) {
+      return has_extras_ ? StepRows<1, true>(rows, gradients, step)
+                         : StepRows<1, false>(rows, gradients, step);
     }
-    return not_finite;
+    return has_extras_ ? StepRows<0, true>(rows, gradients, step)
+                       : StepRows<0, false>(rows, gradients, step);
   }
 
  private:
   static constexpr size_t kStripes = 1 + Kernel::kSlots;
+  static constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
   size_t StepsOffset() const { return kStripes * width(); }
   size_t RecordOffset() const {
@@ -112,18 +120,48 @@ class KernelRule final : public UpdateRule {
     std::memcpy(row + StepsOffset(), &steps, sizeof(steps));
   }
 
-  // Whether the row moved. `next` is scratch, [kStripes * width()].
-  bool StepRow(float* row, const float* gradient, const StepContext& step,
-               float* next) const {
-    const size_t width = this->width();
-    const LazyShift shift = lazy_.Between(row + RecordOffset(), step.before);
-    uint32_t steps = 0;
-    if constexpr (Kernel::kCountsSteps) {
-      steps = Steps(row);
-      if (steps < std::numeric_limits<uint32_t>::max()) ++steps;
+  // Step, for kWidth columns (0: any number), with or without penalties and
+  // lazy terms.
+  template <size_t kWidth, bool kExtras>
+  uint64_t StepRows(absl::Span<float* const> rows, const float* gradients,
+                    const StepContext& step) const {
+    const size_t width = kWidth > 0 ? kWidth : this->width();
+    std::conditional_t<kWidth == 0, absl::InlinedVector<float, 256>,
+                       std::array<float, kStripes * kWidth>>
+        next;
+    if constexpr (kWidth == 0) next.resize(kStripes * width);
+    uint64_t not_finite = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      float* row = rows[i];
+      uint32_t steps = 0;
+      if constexpr (Kernel::kCountsSteps) {
+        steps = Steps(row);
+        if (steps < std::numeric_limits<uint32_t>::max()) ++steps;
+      }
+      if (!NextValues<kExtras>(row, gradients + i * width, width, steps, step,
+                               next.data())) {
+        not_finite |= uint64_t{1} << i;
+        continue;
+      }
+      for (size_t k = 0; k < kStripes * width; ++k) row[k] = next[k];
+      if constexpr (Kernel::kCountsSteps) SetSteps(row, steps);
+      if constexpr (kExtras) lazy_.Record(step.after, row + RecordOffset());
+    }
+    return not_finite;
+  }
+
+  // Computes the new weights and slots, [kStripes * width]. Returns whether
+  // they and the gradient are finite.
+  template <bool kExtras>
+  bool NextValues(const float* __restrict row, const float* __restrict gradient,
+                  size_t width, uint32_t steps, const StepContext& step,
+                  float* __restrict next) const {
+    LazyShift shift;
+    if constexpr (kExtras) {
+      shift = lazy_.Between(row + RecordOffset(), step.before);
     }
     const typename Kernel::Row shared = kernel_.ForRow(step.eta, steps);
-    bool finite = true;
+    uint32_t not_finite = 0;  // Not a bool: the compiler keeps it in a vector.
     for (size_t j = 0; j < width; ++j) {
       double w = shift(row[j]);
       typename Kernel::Slots slots;
@@ -131,31 +169,37 @@ class KernelRule final : public UpdateRule {
         slots[s] = row[(1 + s) * width + j];
       }
       double g = gradient[j];
-      finite &= std::isfinite(g);  // Before a clip that would hide it.
-      if (penalties_.clip > 0) {
-        g = std::fmin(std::fmax(g, -penalties_.clip), penalties_.clip);
+      not_finite |= IsNotFinite(gradient[j]);  // Before a clip hides it.
+      if constexpr (kExtras) {
+        if (penalties_.clip > 0) {
+          g = std::clamp(g, -penalties_.clip, penalties_.clip);
+        }
+        g += penalties_.l2 * w;
       }
-      if (penalties_.l2 > 0) g += penalties_.l2 * w;
       const double step_size = kernel_.Move(shared, g, w, slots);
-      if (penalties_.l1 > 0) w = SoftThreshold(w, penalties_.l1 * step_size);
+      if constexpr (kExtras) {
+        w = SoftThreshold(w, penalties_.l1 * step_size);
+      }
       next[j] = static_cast<float>(w);
-      finite &= std::isfinite(next[j]);
+      not_finite |= IsNotFinite(next[j]);
       for (int s = 0; s < Kernel::kSlots; ++s) {
         float& slot = next[(1 + s) * width + j];
         slot = static_cast<float>(slots[s]);
-        finite &= std::isfinite(slot);
+        not_finite |= IsNotFinite(slot);
       }
     }
-    if (!finite) return false;
-    std::copy_n(next, kStripes * width, row);
-    if constexpr (Kernel::kCountsSteps) SetSteps(row, steps);
-    lazy_.Record(step.after, row + RecordOffset());
-    return true;
+    return not_finite == 0;
+  }
+
+  static uint32_t IsNotFinite(float x) {
+    constexpr uint32_t kExponent = 0x7f800000;
+    return (std::bit_cast<uint32_t>(x) & kExponent) == kExponent;
   }
 
   const Kernel kernel_;
   const Penalties penalties_;
   const LazyTerms lazy_;
+  const bool has_extras_;  // Penalties or lazy terms.
 };
 
 }  // namespace seraph

@@ -18,6 +18,8 @@
 #ifndef SERAPH_SERVER_UPDATE_LAZY_TERMS_H_
 #define SERAPH_SERVER_UPDATE_LAZY_TERMS_H_
 
+#include <cmath>
+
 namespace seraph {
 
 // The running sums of a partition; part of its state, in its snapshots and
@@ -29,11 +31,10 @@ struct LazySums {
   friend bool operator==(const LazySums&, const LazySums&) = default;
 };
 
-// sign(w) max(0, |w| - threshold); +0 where that is zero.
+// sign(w) max(0, |w| - threshold); +0 where that is zero, NaN for NaN.
 inline double SoftThreshold(double w, double threshold) {
-  if (w > threshold) return w - threshold;
-  if (w < -threshold) return w + threshold;
-  return 0.0;
+  if (std::abs(w) <= threshold) return 0.0;
+  return w > 0 ? w - threshold : w + threshold;
 }
 
 // What a row that was last written at some step has yet to go through.

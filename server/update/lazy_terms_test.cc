@@ -116,6 +116,7 @@ TEST(LazyTermsEdgeTest, WithoutRatesNothingIsKeptAndNothingMoves) {
 }
 
 TEST(LazyTermsEdgeTest, SoftThresholdTakesBothSignsAndLeavesPlusZero) {
+  EXPECT_TRUE(std::isnan(SoftThreshold(std::nan(""), 1)));
   EXPECT_EQ(SoftThreshold(3, 1), 2);
   EXPECT_EQ(SoftThreshold(-3, 1), -2);
   for (double w : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5}) {

@@ -355,6 +355,22 @@ TEST(UpdateRuleLayoutTest, AdamCountsAKeysStepsUpToTheLargestCount) {
   EXPECT_EQ(steps(), kMost);
 }
 
+TEST(FtrlTest, AHugeSavedWeightHasAFiniteState) {
+  OneRow row({.kind = OptimizerKind::kFtrl}, {3e38f});
+  EXPECT_EQ(row.Read()[0], 3e38f);
+  EXPECT_TRUE(std::isfinite(row.cells[1]));
+}
+
+// A weight that the threshold takes away is 0 and prints as 0.
+TEST(FtrlTest, WeightsBelowTheThresholdArePlusZero) {
+  OneRow row({.kind = OptimizerKind::kFtrl, .l1 = 1}, {0.0f, 0.0f});
+  ASSERT_TRUE(row.Push({0.5f, -0.5f}, 0.1));
+  for (float w : row.Read()) {
+    EXPECT_EQ(w, 0.0f);
+    EXPECT_FALSE(std::signbit(w));
+  }
+}
+
 TEST(MakeUpdateRuleTest, RefusesWhatValidationRefuses) {
   EXPECT_FALSE(MakeUpdateRule({.learning_rate = -1}, 1).ok());
   EXPECT_FALSE(MakeUpdateRule({}, 0).ok());
