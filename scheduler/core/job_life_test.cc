@@ -183,6 +183,7 @@ TEST(JobLifeTest, WithoutABarrierNoEpochIsMissed) {
   cluster.EndEpochInLedger(job, 1, 0, 0.5);
   cluster.Pass(absl::Seconds(1));
   EXPECT_THAT(cluster.View(job).epochs, SizeIs(1));
+  cluster.Pass(absl::Seconds(0.5));
   cluster.EndEpochInLedger(job, 0, 3, 0.3);
   for (uint32_t epoch = 1; epoch < 4; ++epoch) {
     cluster.EndEpochInLedger(job, 1, epoch, 0.5);
@@ -193,6 +194,7 @@ TEST(JobLifeTest, WithoutABarrierNoEpochIsMissed) {
   ASSERT_THAT(view.epochs, SizeIs(4));
   for (int epoch = 0; epoch < 4; ++epoch) {
     EXPECT_EQ(view.epochs[epoch].examples, 30u);
+    EXPECT_GT(view.epochs[epoch].seconds, absl::ZeroDuration());
     EXPECT_THAT(
         view.epochs[epoch].train,
         Contains(Pair("log_loss", DoubleNear((epoch + 10) / 30.0, 1e-12))));

@@ -20,13 +20,6 @@
 namespace seraph {
 namespace {
 
-// "job.yaml:7:11: data.train: ", where it is known.
-std::string Place(const JobRequest& request, const std::string& path) {
-  const auto it = request.origins.find(path);
-  return absl::StrCat(it == request.origins.end() ? "" : it->second + ": ",
-                      path, ": ");
-}
-
 absl::StatusOr<bool> IsSplittable(const InputFile& file) {
   std::ifstream stream(file.data.path, std::ios::binary);
   char head[16];
@@ -65,15 +58,14 @@ absl::StatusOr<ResolvedFiles> ResolveAll(const JobRequest& request,
   if (train.ok()) {
     files.train = *std::move(train);
   } else {
-    problems->push_back(
-        absl::StrCat(Place(request, "data.train"), train.status().message()));
+    problems->push_back(absl::StrCat("data.train: ", train.status().message()));
   }
   auto validation = Resolve(request, data.validation, {});
   if (validation.ok()) {
     files.validation = *std::move(validation);
   } else {
-    problems->push_back(absl::StrCat(Place(request, "data.validation"),
-                                     validation.status().message()));
+    problems->push_back(
+        absl::StrCat("data.validation: ", validation.status().message()));
   }
   if (!problems->empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(*problems, "\n"));
@@ -91,8 +83,7 @@ absl::Status CheckInputs(const JobRequest& request) {
     const absl::Status there =
         StampFile(PathOf(request.base_directory, model)).status();
     if (!there.ok()) {
-      problems.push_back(
-          absl::StrCat(Place(request, "init.model"), there.message()));
+      problems.push_back(absl::StrCat("init.model: ", there.message()));
     }
   }
   if (problems.empty()) return data;
@@ -109,9 +100,9 @@ absl::Status ProveOutput(const JobRequest& request, const std::string& job_id) {
   const std::string folder =
       PathOf(request.base_directory, request.spec.output_directory);
   const auto error = [&](const std::string& path, absl::string_view reason) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        Place(request, "output.directory"), "cannot write ", path, ": ", reason,
-        "; choose a folder that the scheduler may write to"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("output.directory: cannot write ", path, ": ", reason,
+                     "; choose a folder that the scheduler may write to"));
   };
   std::error_code made;
   fs::create_directories(folder, made);

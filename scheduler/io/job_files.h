@@ -14,8 +14,8 @@ namespace seraph {
 // Whether all that the job reads is there and may be read: its data files and
 // the model that it starts from. Reads nothing but names and heads.
 //
-// Errors: InvalidArgument with a line for each problem, after the place in the
-// job file: "job.yaml:7:11: data.train: /data/x: no such file".
+// Errors: InvalidArgument with a line for each problem, after its key:
+// "data.train: cannot read '/data/x': No such file or directory".
 absl::Status CheckInputs(const JobRequest& request);
 
 // The job's data files, once and for all.

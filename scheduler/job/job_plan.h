@@ -3,7 +3,6 @@
 #define SERAPH_SCHEDULER_JOB_JOB_PLAN_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +22,6 @@ struct JobRequest {
   JobSpec spec;
   std::string base_directory;  // Relative paths of `spec` start here.
   std::string submission_id;   // "": none.
-  // Where the values of `spec` come from: ParsedJob in common/job/job_spec.h.
-  std::map<std::string, std::string> origins;
 };
 
 // Decided once and never changed; orders share it.

@@ -215,6 +215,11 @@ void JobMachine::OnLedger(const ReadLedger& order, const LedgerReading& reading,
 
 void JobMachine::ShowProgress(Moment now, Orders* out) {
   const ModelKind kind = plan_->spec.model.kind;
+  // Without a barrier epochs are seen to end by looking at the ledger now and
+  // then: those that ended in between have shared the time.
+  const auto seen = progress_->finished() - view_.epochs.size();
+  const absl::Duration share =
+      (now.steady - epoch_began_) / std::max<int64_t>(1, seen);
   while (view_.epochs.size() < progress_->finished()) {
     const uint32_t epoch = view_.epochs.size();
     if (barrier_.has_value() && epoch >= decided_.size()) break;
@@ -227,8 +232,8 @@ void JobMachine::ShowProgress(Moment now, Orders* out) {
       shown.seconds = decided_[epoch].seconds;
       shown.validation = decided_[epoch].validation;
     } else {
-      shown.seconds = now.steady - epoch_began_;
-      epoch_began_ = now.steady;
+      shown.seconds = share;
+      epoch_began_ += share;
     }
     Log(absl::StrCat(
             "epoch ", shown.epoch, ": ", shown.examples, " examples, train ",

@@ -57,14 +57,12 @@ absl::StatusOr<v1::SubmitJobReply> JobService::Submit(
   }
   const std::string file =
       request.file_name().empty() ? "job.yaml" : request.file_name();
-  SERAPH_ASSIGN_OR_RETURN(ParsedJob parsed,
-                          ParseJobFile(request.yaml(), file, {}));
+  SERAPH_ASSIGN_OR_RETURN(JobSpec spec, ParseJobSpec(request.yaml(), file, {}));
   JobSubmitted event;
   event.id = NewJobId();
-  event.request = {.spec = std::move(parsed.spec),
+  event.request = {.spec = std::move(spec),
                    .base_directory = request.base_directory(),
-                   .submission_id = request.submission_id(),
-                   .origins = std::move(parsed.origins)};
+                   .submission_id = request.submission_id()};
   SERAPH_RETURN_IF_ERROR(CheckInputs(event.request));
   const SchedulerEngine::Answer answer = parts_.engine->Handle(event);
   if (!answer.status.ok()) return answer.status;
