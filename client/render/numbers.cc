@@ -24,8 +24,7 @@ std::string HumanBytes(uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return absl::StrFormat(value < 9.95 ? "%.1f %s" : "%.0f %s", value,
-                         kUnits[unit]);
+  return absl::StrFormat("%.*f %s", value < 9.95 ? 1 : 0, value, kUnits[unit]);
 }
 
 std::string HumanDuration(absl::Duration duration) {

@@ -1,5 +1,6 @@
 #include "client/rpc/grpc_scheduler_client.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -140,11 +141,11 @@ class GrpcSchedulerClient final : public SchedulerClient {
   }
 
   template <typename Async, typename Request, typename Reply>
-  absl::StatusOr<Reply> Unary(Async* stub,
-                              void (std::type_identity_t<Async>::*method)(
-                                  grpc::ClientContext*, const Request*, Reply*,
-                                  std::function<void(grpc::Status)>),
-                              Request request) {
+  absl::StatusOr<Reply> Unary(
+      std::type_identity_t<Async>* stub,
+      void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
+                            std::function<void(grpc::Status)>),
+      std::type_identity_t<Request> request) {
     absl::StatusOr<Reply> result;
     Notification ended;
     const StartedCall call =
