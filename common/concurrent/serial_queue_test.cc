@@ -31,6 +31,15 @@ TEST(SerialQueueTest, RunsInOrderAndNeverInsideOfPost) {
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
 }
 
+TEST(SerialQueueTest, IsOnceAtTheExecutorHoweverMuchIsPosted) {
+  ManualExecutor executor;
+  SerialQueue queue(&executor);
+  for (int i = 0; i < 5; ++i) queue.Post([] {});
+  EXPECT_EQ(executor.RunAll(), 1);
+  queue.Post([] {});
+  EXPECT_EQ(executor.RunAll(), 1);
+}
+
 TEST(SerialQueueTest, ABusyQueueLetsOthersHaveTheirTurn) {
   ManualExecutor executor;
   SerialQueue busy(&executor);

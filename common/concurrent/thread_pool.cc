@@ -37,21 +37,13 @@ void ThreadPool::Run(const std::string& name) {
     absl::AnyInvocable<void()> work;
     {
       MutexLock lock(&mu_);
-      // Work that still runs may schedule more, so that an empty queue ends
-      // nothing before the last of it is done.
-      while (queue_.empty() && !(stopping_ && running_ == 0)) {
-        changed_.Wait(&mu_);
-      }
+      while (queue_.empty() && !stopping_) changed_.Wait(&mu_);
+      // What running work still adds, the thread that runs it takes.
       if (queue_.empty()) return;
       work = std::move(queue_.front());
       queue_.pop_front();
-      ++running_;
     }
     work();
-    work = nullptr;  // What it holds is freed without the lock.
-    MutexLock lock(&mu_);
-    --running_;
-    if (stopping_ && running_ == 0) changed_.NotifyAll();
   }
 }
 

@@ -40,7 +40,6 @@ class ThreadPool final : public Executor {
   Mutex mu_;
   CondVar changed_;
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
-  int running_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
 
   std::vector<std::thread> threads_;  // Last: they use what is above.

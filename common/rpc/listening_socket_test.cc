@@ -99,14 +99,21 @@ TEST(ListeningSocketTest, TheWildcardOfIpv6TakesIpv4Too) {
   EXPECT_TRUE(CanConnectIpv6(PortOf(*listening)));
 }
 
-TEST(ListeningSocketTest, ANameListensOnAllOfItsAddressesWithOnePort) {
+TEST(ListeningSocketTest, LocalhostIsBothLoopbacksWithOnePort) {
+  const bool has_ipv6 = ListeningSocket::Bind("[::1]:0", kKey).ok();
   const auto listening = ListeningSocket::Bind("localhost:0", kKey);
   ASSERT_THAT(listening, IsOk());
   EXPECT_THAT(listening->address(), StartsWith("localhost:"));
-  const bool ipv4 = CanConnectIpv4(PortOf(*listening));
-  const bool ipv6 = CanConnectIpv6(PortOf(*listening));
-  EXPECT_TRUE(ipv4 || ipv6);
-  EXPECT_EQ(ipv4 + ipv6, listening->descriptors().size());
+  EXPECT_TRUE(CanConnectIpv4(PortOf(*listening)));
+  EXPECT_EQ(CanConnectIpv6(PortOf(*listening)), has_ipv6);
+}
+
+TEST(ListeningSocketTest, APortThatIsTakenAtOneOfItsAddressesIsTaken) {
+  const auto taken = ListeningSocket::Bind("127.0.0.1:0", kKey);
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_THAT(
+      ListeningSocket::Bind(absl::StrCat("localhost:", PortOf(*taken)), kKey),
+      StatusIs(absl::StatusCode::kAlreadyExists));
 }
 
 TEST(ListeningSocketTest, WhatIsNoAddressIsRefused) {
