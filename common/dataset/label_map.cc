@@ -182,7 +182,14 @@ absl::StatusOr<LabelMap> DecideLabels(
     }
   }
   if (labels.empty()) {
-    return absl::InvalidArgumentError("the data has no records with a label");
+    std::string first;  // File, if there is any.
+    for (const DatasetFacts* facts : data_sets) {
+      if (first.empty() && !facts->files.empty()) {
+        first = absl::StrCat(facts->files.front().data.path, ": ");
+      }
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, "the data has no records with a label"));
   }
   if (has_text) {
     if (capped) {

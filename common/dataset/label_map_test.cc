@@ -162,7 +162,10 @@ TEST(DecideLabelsTest, TextsDoNotMixWithNumbers) {
 }
 
 TEST(DecideLabelsTest, NoLabelsAreAnError) {
-  EXPECT_THAT(Decide(TaskKind::kRegression, 0, DatasetFacts()),
+  EXPECT_THAT(Decide(TaskKind::kRegression, 0, Labelled({})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("f: the data has no records")));
+  EXPECT_THAT(DecideLabels(TaskKind::kRegression, 0, {}),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -11,7 +11,7 @@ namespace seraph {
 
 // Walks over one line. Blanks around a cell are no part of it. A cell in double
 // quotes may hold the delimiter and, doubled, quotes, but no line end; single
-// quotes mean nothing. An empty line has one cell, which is empty.
+// quotes and "#" mean nothing. An empty line has one cell, which is empty.
 class CsvCells {
  public:
   CsvCells(absl::string_view line, char delimiter)

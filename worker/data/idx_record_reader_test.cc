@@ -99,6 +99,8 @@ TEST_F(IdxTest, HoweverItIsCutEachImageIsInOnePiece) {
       for (size_t i = 0; i < block.records.size(); ++i) {
         labels.push_back(block.records.labels[i]);
         offsets.push_back(block.offsets[i]);
+        EXPECT_GE(block.offsets[i], begin);
+        EXPECT_LT(block.offsets[i], begin + size);
       }
     }
     EXPECT_THAT(labels, ElementsAre(5, 0, 7)) << size;
