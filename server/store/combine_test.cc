@@ -81,6 +81,14 @@ TEST(CombineTest, FoldsFromTheFirstValueByRankInFloat32) {
   EXPECT_EQ(other.values[1], 1.0f);
 }
 
+// A rank with all keys starts those that no rank below it had.
+TEST(CombineTest, FoldsFromTheFirstValueOfEachKey) {
+  const Combined sum = CombineAll(
+      CombineKind::kSum, 1, {{{1}, {-0.0f}, 1}, {{1, 2}, {-0.0f, -0.0f}, 1}});
+  EXPECT_TRUE(std::signbit(sum.values[0]));
+  EXPECT_TRUE(std::signbit(sum.values[1]));
+}
+
 TEST(CombineTest, AMeanIsDividedOnceNotMultipliedByAnInverse) {
   int different = 0;
   for (uint64_t examples = 1; examples < 100; ++examples) {
