@@ -136,6 +136,7 @@ void Scheduler::Stop() {
   }
 
   const absl::Status stops = absl::UnavailableError("the scheduler stops");
+  parts_->poller.Poll();  // How the jobs have ended.
   parts_->poller.Close(stops);
   parts_->waiters.Close(stops);
   parts_->rpc->Shutdown(parts_->config.rpc.shutdown_grace);
