@@ -46,6 +46,7 @@ ExitCode OfCall(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kUnimplemented:  // What answers is no daemon.
       return ExitCode::kUnreachable;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:

@@ -40,6 +40,7 @@ TEST(ExitCodeTest, DependsOnWhoseErrorItIs) {
       {C::kInternal, kFailed, kFailed, kFailed},
       {C::kUnavailable, kFailed, kFailed, kUnreachable},
       {C::kDeadlineExceeded, kFailed, kFailed, kUnreachable},
+      {C::kUnimplemented, kFailed, kFailed, kUnreachable},
       {C::kCancelled, kInterrupted, kInterrupted, kInterrupted},
   };
   for (const Case& c : cases) {

@@ -1,5 +1,7 @@
 #include "client/cli/output.h"
 
+#include <cerrno>
+
 #include "client/base/exit_code.h"
 
 namespace seraph {
@@ -18,8 +20,11 @@ absl::Status PrintResult(const GlobalOptions& options, const Environment& env,
 }
 
 absl::Status PrintText(const Environment& env, const std::string& text) {
+  errno = 0;
   *env.out << text << std::flush;
   if (env.out->good()) return absl::OkStatus();
+  // Whoever read has enough, and knows it.
+  if (errno == EPIPE) return Reported(ExitCode::kFailed);
   return WithExitCode(absl::InternalError("cannot write to standard output"),
                       ExitCode::kFailed);
 }

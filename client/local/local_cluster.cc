@@ -1,7 +1,9 @@
 #include "client/local/local_cluster.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +26,34 @@ namespace {
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr size_t kTailLines = 20;
 constexpr char kAnyPort[] = "127.0.0.1:0";
+constexpr char kFolderPrefix[] = "seraph-run-";
+constexpr char kLockFile[] = "/lock";
+
+// Locks the folder's lock file, and makes it where `create` says so; -1 if that
+// is not possible. The lock ends with the descriptor or the process.
+int LockFolder(const std::string& folder, bool create) {
+  const int fd = open((folder + kLockFile).c_str(),
+                      O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+// Removes what clusters left whose process was killed: their lock files are
+// there, and nobody holds them. Folders that are to stay have none.
+void RemoveStaleFolders(const std::string& directory) {
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    if (!absl::StartsWith(entry.path().filename().string(), kFolderPrefix)) {
+      continue;
+    }
+    const int fd = LockFolder(entry.path().string(), /*create=*/false);
+    if (fd < 0) continue;
+    std::filesystem::remove_all(entry.path(), error);
+    close(fd);
+  }
+}
 
 // The first line of the file, which has its name only when it is complete.
 std::optional<std::string> ReadLine(const std::string& path) {
@@ -37,8 +67,9 @@ std::optional<std::string> ReadLine(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(
     const LocalClusterOptions& options, Interrupt* interrupt) {
+  RemoveStaleFolders(options.temporary_directory);
   std::string folder =
-      absl::StrCat(options.temporary_directory, "/seraph-run-XXXXXX");
+      absl::StrCat(options.temporary_directory, "/", kFolderPrefix, "XXXXXX");
   if (mkdtemp(folder.data()) == nullptr) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot create a folder for the local cluster in '",
@@ -52,9 +83,15 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(
 
 LocalCluster::LocalCluster(const LocalClusterOptions& options,
                            Interrupt* interrupt, std::string folder)
-    : options_(options), interrupt_(*interrupt), folder_(std::move(folder)) {}
+    : options_(options),
+      interrupt_(*interrupt),
+      folder_(std::move(folder)),
+      lock_fd_(LockFolder(folder_, /*create=*/true)) {}
 
-LocalCluster::~LocalCluster() { Stop(); }
+LocalCluster::~LocalCluster() {
+  Stop();
+  if (lock_fd_ >= 0) close(lock_fd_);
+}
 
 absl::Status LocalCluster::StartAll() {
   SERAPH_RETURN_IF_ERROR(
@@ -152,7 +189,8 @@ void LocalCluster::Stop() {
   StopDaemons(0, daemons_.size());
   daemons_.clear();
   std::error_code error;
-  if (!keep_folder_) std::filesystem::remove_all(folder_, error);
+  std::filesystem::remove_all(keep_folder_ ? folder_ + kLockFile : folder_,
+                              error);
 }
 
 void LocalCluster::StopDaemons(size_t begin, size_t end) {

@@ -29,7 +29,8 @@ struct LocalClusterOptions {
 
 // One scheduler, and servers and workers that know it, each listening on a free
 // port of 127.0.0.1. State and logs are in a folder of the cluster's own, which
-// goes with it. The daemons end when this process ends, however that happens.
+// goes with it (or, after a kill -9, with the next cluster's start). The
+// daemons end when this process ends, however that happens.
 //
 // Threads: one at a time, and the one that started it must live as long (see
 // ChildProcess).
@@ -78,6 +79,7 @@ class LocalCluster {
   const LocalClusterOptions options_;
   Interrupt& interrupt_;
   const std::string folder_;
+  const int lock_fd_;  // Says that the folder is in use; -1: it has no lock.
   bool keep_folder_ = false;
   std::string scheduler_address_;
   std::vector<std::unique_ptr<ChildProcess>> daemons_;  // Scheduler first.

@@ -33,6 +33,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 class LocalClusterTest : public ::testing::Test {
  protected:
@@ -104,6 +105,26 @@ TEST_F(LocalClusterTest, LeavesNoFolderBehind) {
   { ASSERT_THAT(LocalCluster::Start(options_, &interrupt_), IsOk()); }
   EXPECT_THAT(folder_.Names(), IsEmpty());
   EXPECT_THAT(Processes(), IsEmpty());
+}
+
+TEST_F(LocalClusterTest, RemovesWhatAKilledProcessLeftAndNothingElse) {
+  folder_.Write("seraph-run-stale/lock", "");
+  folder_.Write("seraph-run-stale/server-0.log", "x");
+  folder_.Write("seraph-run-kept/server-0.log", "x");
+  folder_.Write("other/lock", "");
+  auto first = LocalCluster::Start(options_, &interrupt_);
+  ASSERT_THAT(first, IsOk());
+  auto second = LocalCluster::Start(options_, &interrupt_);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_TRUE(std::filesystem::exists((*first)->folder())) << "it is in use";
+  first->reset();
+  (*second)->KeepFolder();
+  (*second)->Stop();
+  EXPECT_THAT(LocalCluster::Start(options_, &interrupt_), IsOk());
+  EXPECT_THAT(folder_.Names(),
+              UnorderedElementsAre(
+                  "seraph-run-kept", "other",
+                  std::filesystem::path((*second)->folder()).filename()));
 }
 
 TEST_F(LocalClusterTest, ShowsTheLastWordsOfADaemonThatDiesAtItsStart) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "client/render/documents.h"
 #include "client/render/numbers.h"
@@ -15,6 +16,12 @@ namespace {
 
 std::string OrDash(const std::string& text) {
   return text.empty() ? "-" : text;
+}
+
+// "2024-05-01 12:00:00" of RFC 3339 with fractions; "-" of nothing.
+std::string TimeText(const std::string& time) {
+  const std::string text = OrDash(time).substr(0, 19);
+  return absl::StrReplaceAll(text, {{"T", " "}});
 }
 
 // "3/10", or what a job that is not training does.
@@ -118,12 +125,12 @@ std::string JobsText(const std::vector<JobView>& jobs) {
                    {"STATE"},
                    {"EPOCHS", true},
                    {"PHASE"},
-                   {"SUBMITTED"},
-                   {"ENDED"}});
+                   {"SUBMITTED (UTC)"},
+                   {"ENDED (UTC)"}});
   for (const JobView& job : jobs) {
     table.AddRow({job.id, job.name, std::string(JobStateName(job.state)),
                   EpochOf(job), HasEnded(job.state) ? "-" : OrDash(job.phase),
-                  OrDash(job.submitted), OrDash(job.ended)});
+                  TimeText(job.submitted), TimeText(job.ended)});
   }
   return table.ToString();
 }

@@ -15,7 +15,7 @@ JobView Sample() {
   job.name = "adult-lr";
   job.state = JobState::kRunning;
   job.phase = "training";
-  job.submitted = "2024-05-01T12:00:00Z";
+  job.submitted = "2024-05-01T12:00:00.123456Z";
   job.epochs = {{1, 32561, 0.5, {{"log_loss", 0.41}}, {{"auc", 0.89}}},
                 {2, 32561, 0.25, {{"log_loss", 0.4}}, {}}};
   job.epochs_total = 10;
@@ -39,12 +39,12 @@ TEST(JobTextTest, AListOfJobs) {
   done.state = JobState::kFailed;
   done.ended = "2024-05-01T12:10:00Z";
   EXPECT_EQ(JobsText({Sample(), done}),
-            "ID   NAME      STATE    EPOCHS  PHASE     SUBMITTED             "
-            "ENDED\n"
-            "j1   adult-lr  RUNNING    2/10  training  2024-05-01T12:00:00Z  "
+            "ID   NAME      STATE    EPOCHS  PHASE     SUBMITTED (UTC)      "
+            "ENDED (UTC)\n"
+            "j1   adult-lr  RUNNING    2/10  training  2024-05-01 12:00:00  "
             "-\n"
-            "j22  adult-lr  FAILED     2/10  -         2024-05-01T12:00:00Z  "
-            "2024-05-01T12:10:00Z\n");
+            "j22  adult-lr  FAILED     2/10  -         2024-05-01 12:00:00  "
+            "2024-05-01 12:10:00\n");
   EXPECT_EQ(JobsText({}), "no jobs\n");
 }
 
@@ -58,7 +58,7 @@ TEST(JobTextTest, OneJobWithItsEpochs) {
             "phase        training\n"
             "epochs       2/10\n"
             "ranks        4\n"
-            "submitted    2024-05-01T12:00:00Z\n"
+            "submitted    2024-05-01T12:00:00.123456Z\n"
             "warning      3 bad records\n"
             "\n"
             "EPOCH  EXAMPLES   TIME  EXAMPLES/S  train log_loss  valid. auc\n"

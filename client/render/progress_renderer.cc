@@ -65,12 +65,12 @@ void ProgressRenderer::Update(const JobView& job) {
   for (; warnings_ < job.warnings.size(); ++warnings_) {
     line_.Print(absl::StrCat("warning: ", job.warnings[warnings_]));
   }
+  // The first epochs are of the training, and an export comes after the last.
+  const bool phase_first = job.phase == kTraining;
+  if (phase_first) PrintPhase(job);
   PrintEpochs(job);
   if (HasEnded(job.state)) return line_.Clear();
-  if (job.phase != phase_) {
-    phase_ = job.phase;
-    if (!phase_.empty()) line_.Print(absl::StrCat(job.name, ": ", phase_));
-  }
+  if (!phase_first) PrintPhase(job);
   if (phase_ == kTraining) {
     line_.Show(absl::StrCat(job.name, ": epoch ", CurrentEpoch(job), "/",
                             job.epochs_total),
@@ -82,6 +82,12 @@ void ProgressRenderer::Update(const JobView& job) {
                                : std::nullopt,
         "");
   }
+}
+
+void ProgressRenderer::PrintPhase(const JobView& job) {
+  if (job.phase == phase_) return;
+  phase_ = job.phase;
+  if (!phase_.empty()) line_.Print(absl::StrCat(job.name, ": ", phase_));
 }
 
 void ProgressRenderer::PrintEpochs(const JobView& job) {

@@ -40,6 +40,7 @@ class ProgressRenderer {
   void Finish() { line_.Clear(); }
 
  private:
+  void PrintPhase(const JobView& job);
   void PrintEpochs(const JobView& job);
 
   ProgressLine line_;

@@ -16,8 +16,11 @@ namespace seraph {
 namespace {
 
 using ::seraph::testing::FakeClock;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr Terminal kPipe = {false, false, 80};
 constexpr Terminal kTty = {true, false, 80};
@@ -117,6 +120,13 @@ TEST(ProgressRendererTest, PlainLinesForPhasesEpochsAndWarnings) {
   progress.Update(job);
   EXPECT_EQ(Take(&stream), "lr: scanning\n");
 
+  JobView first = Training(10);
+  first.epochs = {Epoch(1)};
+  std::ostringstream other;
+  ProgressRenderer hasty(&other, kPipe, &clock);
+  hasty.Update(first);
+  EXPECT_THAT(Take(&other), StartsWith("lr: training\nlr: epoch 1/3"));
+
   job = Training(10);
   job.warnings = {"2 bad records"};
   progress.Update(job);
@@ -133,9 +143,14 @@ TEST(ProgressRendererTest, PlainLinesForPhasesEpochsAndWarnings) {
             "lr: epoch 2/3   25%  100 examples/s  log_loss 0.25  ETA 18s\n");
 
   job.epochs.push_back(Epoch(2));
+  job.phase = "exporting";
+  progress.Update(job);
+  EXPECT_THAT(Take(&stream), AllOf(StartsWith("lr: epoch 2/3"),
+                                   EndsWith("\nlr: exporting\n")));
+  job.epochs.push_back(Epoch(3));
   job.state = JobState::kSucceeded;
   progress.Update(job);
-  EXPECT_THAT(Take(&stream), HasSubstr("epoch 2/3"));
+  EXPECT_THAT(Take(&stream), HasSubstr("epoch 3/3"));
   progress.Finish();
   EXPECT_EQ(Take(&stream), "");
 }

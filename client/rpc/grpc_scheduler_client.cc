@@ -188,15 +188,24 @@ class GrpcSchedulerClient final : public SchedulerClient {
 
   // Says what to do where there was no answer.
   absl::Status Explain(const absl::Status& status) const {
-    if (status.code() != absl::StatusCode::kUnavailable &&
-        status.code() != absl::StatusCode::kDeadlineExceeded) {
-      return status;
+    absl::string_view what;
+    switch (status.code()) {
+      case absl::StatusCode::kUnavailable:
+      case absl::StatusCode::kDeadlineExceeded:
+        what = "is it running?";
+        break;
+      case absl::StatusCode::kUnimplemented:
+        what = "what answers there is no Seraph scheduler;";
+        break;
+      default:
+        return status;
     }
     return absl::Status(
-        status.code(), absl::StrCat("cannot reach the scheduler at ", address_,
-                                    ": ", status.message(),
-                                    "; is it running? --scheduler HOST:PORT or "
-                                    "SERAPH_SCHEDULER says where it is"));
+        status.code(),
+        absl::StrCat("cannot reach the scheduler at ", address_, ": ",
+                     status.message(), "; ", what,
+                     " --scheduler HOST:PORT or SERAPH_SCHEDULER says where it "
+                     "is"));
   }
 
   const std::string address_;

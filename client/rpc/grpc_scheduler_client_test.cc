@@ -287,6 +287,23 @@ TEST_F(GrpcSchedulerClientTest, DescribesTheCluster) {
   EXPECT_EQ(node.ranks, 6);
 }
 
+TEST(UnreachableSchedulerTest, AnotherServerIsNoScheduler) {
+  int port = 0;
+  FakeCluster other;  // It has no Jobs.
+  const std::unique_ptr<grpc::Server> server =
+      grpc::ServerBuilder()
+          .AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                            &port)
+          .RegisterService(&other)
+          .BuildAndStart();
+  Interrupt interrupt;
+  const auto client = MakeGrpcSchedulerClient(absl::StrCat("127.0.0.1:", port),
+                                              absl::Seconds(60), &interrupt);
+  EXPECT_THAT(client->ListJobs(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("what answers there is no Seraph scheduler")));
+}
+
 TEST(UnreachableSchedulerTest, IsNamedWithWhatToDo) {
   Interrupt interrupt;
   // Port 1 of this machine: nobody listens there.
