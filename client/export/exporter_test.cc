@@ -36,6 +36,7 @@ using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Le;
+using ::testing::Not;
 
 ModelMetadata Metadata(ModelKind kind) {
   ModelMetadata metadata;
@@ -306,7 +307,9 @@ TEST_F(ExporterTest, ADiskThatIsFullIsAFailureAndLeavesNothingBehind) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
   for (const absl::Status& status : statuses) {
     EXPECT_EQ(ExitCodeOf(status), ExitCode::kFailed) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("cannot write"));
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("cannot write"), HasSubstr(folder_.Path("out")),
+                      Not(HasSubstr(".tmp"))));
   }
   EXPECT_THAT(folder_.Names(), ElementsAre("model"));
 }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/little_endian.h"
 #include "common/io/atomic_file.h"
 #include "common/status/status_macros.h"
@@ -65,23 +66,16 @@ class NpyFolderSink final : public ModelSink {
   }
 
   absl::Status BeginTable(const TableSurvey& table) override {
-    SERAPH_RETURN_IF_ERROR(EndTable());
-    SERAPH_ASSIGN_OR_RETURN(values_, Create(table.header.name));
-    SERAPH_RETURN_IF_ERROR(values_->Append(ValuesHeader(table)));
-    if (table.IsContiguous()) return absl::OkStatus();
-    SERAPH_ASSIGN_OR_RETURN(keys_,
-                            Create(absl::StrCat(table.header.name, ".keys")));
-    return keys_->Append(NpyHeader("<u8", {table.rows}));
+    return Renamed(Begin(table));
   }
 
   absl::Status AddRows(absl::Span<const Key> keys,
                        absl::Span<const float> values) override {
-    if (keys_ != nullptr) SERAPH_RETURN_IF_ERROR(keys_->Append(Bytes(keys)));
-    return values_->Append(Bytes(values));
+    return Renamed(Add(keys, values));
   }
 
   absl::Status Finish() override {
-    SERAPH_RETURN_IF_ERROR(EndTable());
+    SERAPH_RETURN_IF_ERROR(Renamed(EndTable()));
     // Over an empty folder a folder may be renamed.
     if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
       return absl::ErrnoToStatus(
@@ -94,6 +88,28 @@ class NpyFolderSink final : public ModelSink {
   std::vector<std::string> files() const override { return files_; }
 
  private:
+  absl::Status Begin(const TableSurvey& table) {
+    SERAPH_RETURN_IF_ERROR(EndTable());
+    SERAPH_ASSIGN_OR_RETURN(values_, Create(table.header.name));
+    SERAPH_RETURN_IF_ERROR(values_->Append(ValuesHeader(table)));
+    if (table.IsContiguous()) return absl::OkStatus();
+    SERAPH_ASSIGN_OR_RETURN(keys_,
+                            Create(absl::StrCat(table.header.name, ".keys")));
+    return keys_->Append(NpyHeader("<u8", {table.rows}));
+  }
+
+  absl::Status Add(absl::Span<const Key> keys, absl::Span<const float> values) {
+    if (keys_ != nullptr) SERAPH_RETURN_IF_ERROR(keys_->Append(Bytes(keys)));
+    return values_->Append(Bytes(values));
+  }
+
+  // The error with the name that the user gave in place of the temporary one.
+  absl::Status Renamed(const absl::Status& status) const {
+    return absl::Status(
+        status.code(),
+        absl::StrReplaceAll(status.message(), {{temporary_path_, path_}}));
+  }
+
   absl::StatusOr<std::unique_ptr<AtomicFile>> Create(const std::string& array) {
     const std::string name = absl::StrCat("/", array, ".npy");
     files_.push_back(absl::StrCat(path_, name));
