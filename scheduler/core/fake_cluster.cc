@@ -99,7 +99,7 @@ std::string FakeCluster::Submit(const JobSpec& spec,
                                 const std::string& submission_id) {
   JobSubmitted event;
   event.id = absl::StrCat("job", ++submitted_);
-  event.request = {spec, "/work", submission_id};
+  event.request = {spec, "/jobs", submission_id};
   const Outcome outcome = Handle(event);
   Run();
   return outcome.status.ok() ? outcome.job : outcome.status.ToString();

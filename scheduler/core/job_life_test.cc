@@ -52,7 +52,7 @@ TEST(JobLifeTest, GoesThroughItsPhasesAndFreesEverything) {
   const JobView view = cluster.View(job);
   EXPECT_EQ(view.state, JobState::kSucceeded) << view.error;
   EXPECT_EQ(view.phase, JobPhase::kEnded);
-  EXPECT_EQ(view.model_path, "/work/out/model");
+  EXPECT_EQ(view.model_path, "/jobs/out/model");
   EXPECT_EQ(view.model_digest, "sha256:abc");
   EXPECT_THAT(view.epochs, SizeIs(2));
   EXPECT_THAT(cluster.models, ElementsAre(job));
@@ -233,7 +233,7 @@ TEST(JobLifeTest, AStartFromAModelLoadsItBeforeTraining) {
   ASSERT_EQ(cluster.PhaseOf(job), JobPhase::kLoading);
   ASSERT_EQ(cluster.HeldOf<LoadInitModel>(), 1);
   EXPECT_EQ(std::get<LoadInitModel>(cluster.held()[0].body).path,
-            "/work/before/model");
+            "/jobs/before/model");
   cluster.Handle(OrderProgressed{cluster.held()[0].id, 0.5});
   EXPECT_EQ(cluster.View(job).phase_fraction, 0.5);
   EXPECT_THAT(cluster.activity["w1"], ElementsAre(job));

@@ -27,7 +27,7 @@ JobView SampleView() {
   epoch.seconds = absl::Milliseconds(500);
   epoch.train = {{"log_loss", 0.1}};
   epoch.validation = {{"log_loss", 0.34}, {"auc", 0.89}};
-  view.model_path = "/work/out/model";
+  view.model_path = "/jobs/out/model";
   view.model_digest = "sha256:abc";
   view.records_read = 32561;
   view.records_bad = 3;
@@ -42,7 +42,7 @@ TEST(JobRecordTest, HasTheFieldsOfTheContract) {
                 "examples_per_second": 65122.0,
                 "train": {"log_loss": 0.1},
                 "validation": {"log_loss": 0.34, "auc": 0.89}}],
-    "model": {"path": "/work/out/model", "digest": "sha256:abc"},
+    "model": {"path": "/jobs/out/model", "digest": "sha256:abc"},
     "records": {"read": 32561, "bad": 3},
     "recoveries": 0,
     "warnings": []

@@ -50,7 +50,7 @@ JobRequest RequestOf(ModelKind kind) {
   request.spec.data.train = {"train"};
   request.spec.ranks = 4;
   request.spec.train.batch_size = 5;
-  request.base_directory = "/work";
+  request.base_directory = "/jobs";
   return request;
 }
 
@@ -165,11 +165,11 @@ TEST(FactDecisionRefusesTest, LabelsThatAreNoClasses) {
 TEST(JobPlanTest, PathsStartAtTheJobFilesFolder) {
   JobSpec spec;
   spec.output_directory = "out";
-  EXPECT_EQ(ModelPath(spec, "/work/jobs"), "/work/jobs/out/model");
+  EXPECT_EQ(ModelPath(spec, "/jobs/mine"), "/jobs/mine/out/model");
   spec.output_directory = "../elsewhere/";
-  EXPECT_EQ(RecordPath(spec, "/work/jobs"), "/work/elsewhere/result.json");
+  EXPECT_EQ(RecordPath(spec, "/jobs/mine"), "/jobs/elsewhere/result.json");
   spec.output_directory = "/abs";
-  EXPECT_EQ(ModelPath(spec, "/work/jobs"), "/abs/model");
+  EXPECT_EQ(ModelPath(spec, "/jobs/mine"), "/abs/model");
 }
 
 }  // namespace
