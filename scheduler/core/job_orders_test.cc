@@ -162,6 +162,17 @@ TEST_F(JobOrdersTest, DataThatFitsNoModelFailsBeforeAnythingIsPlaced) {
   }
 }
 
+TEST_F(JobOrdersTest, AFullDiskAtTheExportSaysWhatToDo) {
+  cluster_.FailNext<ExportModel>(absl::ResourceExhaustedError(
+      "cannot write '/out/model': No space left on device"));
+  const std::string job = cluster_.Submit(FullJob());
+  ToTheEnd(job);
+  EXPECT_THAT(cluster_.View(job).error,
+              AllOf(HasSubstr("/out/model"), HasSubstr("No space left"),
+                    HasSubstr("submit the job again")));
+  ExpectFailedAndFreed(job);
+}
+
 TEST_F(JobOrdersTest, APartitionThatCannotGoOnFailsTheJob) {
   const std::string job = cluster_.Submit(FullJob());
   cluster_.ledgers[job].failure =

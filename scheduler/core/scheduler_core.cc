@@ -57,10 +57,7 @@ struct SchedulerCore::Handler {
       return absl::AlreadyExistsError(
           absl::StrCat("there is a job ", event.id, " already"));
     }
-    size_t pending = 0;
-    for (const auto& [id, job] : core.jobs_) {
-      if (job->view().state == JobState::kPending) ++pending;
-    }
+    const size_t pending = core.CountJobs(JobState::kPending);
     if (pending >= core.options_.max_pending_jobs) {
       return absl::ResourceExhaustedError(
           absl::StrCat(pending, " jobs wait already; cancel some"));
@@ -147,6 +144,12 @@ std::vector<JobView> SchedulerCore::Jobs() const {
     views.push_back(jobs_.at(*id)->view());
   }
   return views;
+}
+
+size_t SchedulerCore::CountJobs(JobState state) const {
+  return std::count_if(jobs_.begin(), jobs_.end(), [state](const auto& job) {
+    return job.second->view().state == state;
+  });
 }
 
 bool SchedulerCore::IsFreed(absl::string_view id) const {

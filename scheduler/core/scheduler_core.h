@@ -127,6 +127,7 @@ class SchedulerCore {
   // What people see. Null for an unknown job; valid until the next Handle.
   const JobView* Find(absl::string_view id) const;
   std::vector<JobView> Jobs() const;  // Newest first.
+  size_t CountJobs(JobState state) const;
   std::vector<NodeRecord> Nodes() const { return registry_.Records(); }
 
   // Whether everything that the job, or every job, held on nodes is free again.

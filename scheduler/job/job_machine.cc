@@ -89,7 +89,8 @@ JobMachine::JobMachine(JobRef job, JobRequest request,
   view_.ranks = spec.ranks;
   view_.epochs_total = spec.train.epochs;
   Changed();
-  Log(absl::StrCat("submitted: ", spec.name, ", ", spec.ranks, " ranks, ",
+  Log(absl::StrCat("submitted: ", spec.name, ", ", spec.ranks,
+                   spec.ranks == 1 ? " rank, " : " ranks, ",
                    SyncModeName(spec.sync.mode)),
       now, out);
 }
@@ -167,8 +168,10 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
                            Moment now, Orders* out) {
   const Order& order = closed.order;
   if (!order.to.has_value()) {
+    const bool full = status.code() == absl::StatusCode::kResourceExhausted;
     return Fail(
-        absl::StrCat(std::visit(DescribeOrder(), order.body), status.message()),
+        absl::StrCat(status.message(),
+                     full ? "; free some space and submit the job again" : ""),
         now, out);
   }
   const std::string what = absl::StrCat(

@@ -2,8 +2,9 @@
 #ifndef SERAPH_SCHEDULER_SERVICE_CANCELLATION_H_
 #define SERAPH_SCHEDULER_SERVICE_CANCELLATION_H_
 
+#include <cstdint>
 #include <functional>
-#include <list>
+#include <map>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -29,33 +30,41 @@ class Cancellation {
 
   // Runs what was left with OnCancel(), each once. May be repeated.
   void Cancel() ABSL_LOCKS_EXCLUDED(mu_) {
-    std::list<std::function<void()>> calls;
+    std::map<uint64_t, std::function<void()>> calls;
     {
       MutexLock lock(&mu_);
       cancelled_.Notify();
       calls.swap(calls_);
     }
-    for (const auto& call : calls) call();
+    for (const auto& [number, call] : calls) call();
   }
 
-  // `call` runs in Cancel(), or at once if that has been. It must be harmless
-  // after what it ends has ended by itself.
-  void OnCancel(std::function<void()> call) ABSL_LOCKS_EXCLUDED(mu_) {
+  // `call` runs in Cancel(), or at once if that has been; not after Forget()
+  // with the number that this returns, unless it runs already. It must be
+  // harmless after what it ends has ended by itself.
+  uint64_t OnCancel(std::function<void()> call) ABSL_LOCKS_EXCLUDED(mu_) {
     {
       MutexLock lock(&mu_);
       if (!cancelled_.HasBeenNotified()) {
-        calls_.push_back(std::move(call));
-        return;
+        calls_.emplace(++last_, std::move(call));
+        return last_;
       }
     }
     call();
+    return 0;
+  }
+
+  void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mu_) {
+    MutexLock lock(&mu_);
+    calls_.erase(number);
   }
 
  private:
   Notification cancelled_;
 
   Mutex mu_;
-  std::list<std::function<void()>> calls_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<uint64_t, std::function<void()>> calls_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace seraph

@@ -153,13 +153,8 @@ grpc::ServerUnaryReactor* ClusterService::DescribeCluster(
     node->mutable_load()->set_rows(view.record.load.rows);
     node->mutable_load()->set_ranks(view.record.load.ranks);
   }
-  for (const JobView& job : engine_.Jobs()) {
-    if (job.state == JobState::kRunning) {
-      reply->set_running_jobs(reply->running_jobs() + 1);
-    } else if (job.state == JobState::kPending) {
-      reply->set_pending_jobs(reply->pending_jobs() + 1);
-    }
-  }
+  reply->set_running_jobs(engine_.CountJobs(JobState::kRunning));
+  reply->set_pending_jobs(engine_.CountJobs(JobState::kPending));
   return FinishNow(context, absl::OkStatus());
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/concurrent/notification.h"
 #include "common/rpc/call.h"
 #include "common/rpc/call_watchdog.h"
 #include "common/rpc/grpc_status.h"
@@ -71,6 +72,7 @@ class PartitionSource final : public RowSource {
     if (reader_ == nullptr) return;
     context_->TryCancel();
     reader_->Finish();
+    cancellation_.Forget(on_cancel_);
   }
 
   absl::StatusOr<bool> Next(Rows* rows) override {
@@ -95,7 +97,7 @@ class PartitionSource final : public RowSource {
       SERAPH_RETURN_IF_ERROR(cancellation_.Check());
       context_ = std::make_shared<grpc::ClientContext>();
       SetDeadline(context_.get(), kStreamTimeout);
-      cancellation_.OnCancel(CancelLater());
+      on_cancel_ = cancellation_.OnCancel(CancelLater());
       reader_ = stub_->ExportPartition(context_.get(), request_);
     }
     v1::RowChunk chunk;
@@ -112,6 +114,7 @@ class PartitionSource final : public RowSource {
     }
     const absl::Status status = FromGrpcStatus(reader_->Finish());
     reader_.reset();
+    cancellation_.Forget(on_cancel_);
     if (status.ok()) {
       ended_ = true;
       return false;
@@ -156,6 +159,7 @@ class PartitionSource final : public RowSource {
   const PartitionPlacement placement_;
   v1::ExportPartitionRequest request_;
   std::shared_ptr<grpc::ClientContext> context_;
+  uint64_t on_cancel_ = 0;
   std::unique_ptr<grpc::ClientReader<v1::RowChunk>> reader_;
   std::optional<Key> last_;
   bool ended_ = false;

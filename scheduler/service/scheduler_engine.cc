@@ -65,6 +65,11 @@ std::vector<JobView> SchedulerEngine::Jobs() const {
   return core_.Jobs();
 }
 
+size_t SchedulerEngine::CountJobs(JobState state) const {
+  MutexLock lock(&mu_);
+  return core_.CountJobs(state);
+}
+
 std::vector<SchedulerEngine::NodeView> SchedulerEngine::Nodes() const {
   std::vector<NodeView> nodes;
   MutexLock lock(&mu_);

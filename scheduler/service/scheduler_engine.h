@@ -60,6 +60,8 @@ class SchedulerEngine {
       ABSL_LOCKS_EXCLUDED(mu_);
   std::vector<JobView> Jobs() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  size_t CountJobs(JobState state) const ABSL_LOCKS_EXCLUDED(mu_);
+
   struct NodeView {
     NodeRecord record;
     absl::Duration silent_for;
