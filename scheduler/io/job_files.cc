@@ -15,6 +15,8 @@
 #include "common/dataset/input_files.h"
 #include "common/dataset/resolve_dataset.h"
 #include "common/dataset/stream_reader.h"
+#include "common/model_file/model_file_reader.h"
+#include "common/status/errors.h"
 #include "common/status/status_macros.h"
 
 namespace seraph {
@@ -92,7 +94,14 @@ absl::Status CheckInputs(const JobRequest& request) {
 
 absl::StatusOr<ResolvedFiles> ResolveInputs(const JobRequest& request) {
   std::vector<std::string> problems;
-  return ResolveAll(request, &problems);
+  SERAPH_ASSIGN_OR_RETURN(ResolvedFiles files, ResolveAll(request, &problems));
+  if (!request.spec.init_model.empty()) {
+    const auto model = ModelFileReader::Open(
+        PathOf(request.base_directory, request.spec.init_model));
+    if (!model.ok()) return Annotate(model.status(), "init.model");
+    files.init = (*model)->metadata();
+  }
+  return files;
 }
 
 absl::Status ProveOutput(const JobRequest& request, const std::string& job_id) {

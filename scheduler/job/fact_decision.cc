@@ -41,6 +41,38 @@ absl::Status CheckRecords(const JobSpec& spec, const JobPlan& plan) {
   return absl::OkStatus();
 }
 
+// The labels of the model that the job starts from, if the data have no other.
+absl::StatusOr<LabelMap> LabelsOfInit(
+    const JobSpec& spec, const ModelMetadata& init,
+    absl::Span<const DatasetFacts* const> data_sets) {
+  if (init.model.kind != spec.model.kind) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "init.model: ", spec.init_model, " is a ",
+        ModelKindName(init.model.kind), ", but model.kind is ",
+        ModelKindName(spec.model.kind), "; start from a model of this kind"));
+  }
+  if (spec.model.classes.has_value() &&
+      init.labels.classes != *spec.model.classes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "init.model: ", spec.init_model, " has ", init.labels.classes,
+        " classes, but model.classes is ", *spec.model.classes));
+  }
+  for (const DatasetFacts* facts : data_sets) {
+    for (const SeenLabel& label : facts->labels) {
+      const absl::StatusOr<double> known =
+          label.text.empty() ? init.labels.Map(label.value)
+                             : init.labels.MapText(label.text);
+      if (known.ok()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          facts->files[label.file].data.path, ":", label.line,
+          ": the model that the job starts from (init.model) does not know "
+          "this label: ",
+          known.status().message()));
+    }
+  }
+  return init.labels;
+}
+
 }  // namespace
 
 absl::StatusOr<JobPlan> DecideFacts(JobRef job, const JobRequest& request,
@@ -67,8 +99,13 @@ absl::StatusOr<JobPlan> DecideFacts(JobRef job, const JobRequest& request,
 
   ModelSpec& model = plan.spec.model;
   const TaskKind task = TaskOf(model.kind);
-  SERAPH_ASSIGN_OR_RETURN(
-      plan.labels, DecideLabels(task, model.classes.value_or(0), data_sets));
+  if (data.init.has_value()) {
+    SERAPH_ASSIGN_OR_RETURN(plan.labels,
+                            LabelsOfInit(plan.spec, *data.init, data_sets));
+  } else {
+    SERAPH_ASSIGN_OR_RETURN(
+        plan.labels, DecideLabels(task, model.classes.value_or(0), data_sets));
+  }
   std::optional<uint32_t> classes;
   if (task == TaskKind::kMulticlass) classes = plan.labels.classes;
   SERAPH_ASSIGN_OR_RETURN(plan.tables,

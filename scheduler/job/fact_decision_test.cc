@@ -162,6 +162,57 @@ TEST(FactDecisionRefusesTest, LabelsThatAreNoClasses) {
       StatusIs(kInvalid, HasSubstr("/data/train")));
 }
 
+ModelMetadata InitOf(ModelKind kind, double negative, double positive) {
+  ModelMetadata init;
+  init.model.kind = kind;
+  init.labels.task = TaskOf(kind);
+  init.labels.negative = negative;
+  init.labels.positive = positive;
+  init.labels.classes = 2;
+  return init;
+}
+
+// A model of -1/+1 goes on with a day that has only +1, and with 1/2 it does
+// not: there 1 would be the other class.
+TEST(FactDecisionTest, AJobThatStartsFromAModelKeepsItsLabels) {
+  const JobRequest request = RequestOf(ModelKind::kLogisticRegression);
+  ScannedData data = DataWith({1}, {1});
+  EXPECT_THAT(Decide(request, data), StatusIs(kInvalid)) << "which class?";
+  data.init = InitOf(ModelKind::kLogisticRegression, -1, 1);
+  const auto plan = Decide(request, data);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->labels, data.init->labels);
+
+  data = DataWith({1}, {2});
+  data.init = InitOf(ModelKind::kLogisticRegression, -1, 1);
+  EXPECT_THAT(Decide(request, data),
+              StatusIs(kInvalid, HasSubstr("/data/train:25: ")));
+}
+
+// Whoever shows fewer classes than the model has must not move them.
+TEST(FactDecisionTest, ADayWithoutAClassMovesNone) {
+  const JobRequest request = RequestOf(ModelKind::kSoftmax);
+  ScannedData data = DataWith({1}, {2});
+  ModelMetadata init;
+  init.model.kind = ModelKind::kSoftmax;
+  init.model.classes = 3;
+  init.labels.task = TaskKind::kMulticlass;
+  init.labels.first_class = 1;
+  init.labels.classes = 3;
+  data.init = init;
+  const auto plan = Decide(request, data);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->labels.first_class, 1);
+  EXPECT_EQ(plan->spec.model.classes, 3);
+}
+
+TEST(FactDecisionTest, AModelOfAnotherKindIsNoStart) {
+  ScannedData data = DataWith({-1}, {1});
+  data.init = InitOf(ModelKind::kLogisticRegression, -1, 1);
+  EXPECT_THAT(Decide(RequestOf(ModelKind::kSvm), data),
+              StatusIs(kInvalid, HasSubstr("logistic_regression")));
+}
+
 TEST(JobPlanTest, PathsStartAtTheJobFilesFolder) {
   JobSpec spec;
   spec.output_directory = "out";

@@ -265,10 +265,10 @@ void JobMachine::OnScanned(const Order& order, DatasetFacts facts, Moment now,
 }
 
 void JobMachine::Place(Moment now, Orders* out) {
-  absl::StatusOr<JobPlan> decided =
-      DecideFacts(ref_, *request_, options_.default_partitions,
-                  {Plain(files_.train), scan_->TakeParts(false),
-                   Plain(files_.validation), scan_->TakeParts(true)});
+  absl::StatusOr<JobPlan> decided = DecideFacts(
+      ref_, *request_, options_.default_partitions,
+      {Plain(files_.train), scan_->TakeParts(false), Plain(files_.validation),
+       scan_->TakeParts(true), files_.init});
   scan_.reset();
   if (!decided.ok()) return Fail(decided.status().message(), now, out);
   decided->worker_of_rank = worker_of_rank_;

@@ -23,6 +23,7 @@
 #include "common/dataset/dataset_facts.h"
 #include "common/dataset/input_files.h"
 #include "common/job/job_spec.h"
+#include "common/model_file/model_metadata.h"
 #include "scheduler/job/job_plan.h"
 #include "scheduler/job/job_ref.h"
 #include "scheduler/job/job_view.h"
@@ -167,6 +168,7 @@ struct ResolvedFile {
 struct ResolvedFiles {
   std::vector<ResolvedFile> train;
   std::vector<ResolvedFile> validation;
+  std::optional<ModelMetadata> init;  // Of the model that the job starts from.
 };
 
 // Whose confirmation it is: one of another life is not taken.
