@@ -111,7 +111,9 @@ absl::Status LocalCluster::StartAll() {
     SERAPH_RETURN_IF_ERROR(StartDaemon(
         options_.daemons.worker, name,
         {"--scheduler", scheduler_address_, "--set",
-         absl::StrCat("worker.spool_directory=", folder_, "/", name)}));
+         absl::StrCat("worker.spool_directory=", folder_, "/", name),
+         // No other worker will come: all ranks find room in these.
+         "--set", "worker.slots=4096"}));
   }
   return WaitUntilReady(1).status();
 }

@@ -1,3 +1,7 @@
+#include <filesystem>
+#include <string>
+#include <system_error>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_code.h"
@@ -86,6 +90,15 @@ class PredictVerb final : public Verb {
                    const Environment& env) override {
     const absl::StatusOr<LoadedModel> model = LoadModel(model_);
     if (!model.ok()) return InputError(model.status());
+    for (const std::string& input : {model_, options_.data}) {
+      std::error_code ignored;
+      if (std::filesystem::equivalent(input, options_.out, ignored)) {
+        return WithExitCode(absl::InvalidArgumentError(absl::StrCat(
+                                "--out ", options_.out, " would overwrite ",
+                                input, ", which is read; choose another file")),
+                            ExitCode::kUsage);
+      }
+    }
     SERAPH_RETURN_IF_ERROR(Prepare(model->metadata));
     ProgressLine progress(env.err, env.err_terminal, env.clock);
     SERAPH_ASSIGN_OR_RETURN(

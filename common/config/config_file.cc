@@ -1,6 +1,7 @@
 #include "common/config/config_file.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -14,6 +15,14 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
   const auto error = [&](int number) {
     return absl::ErrnoToStatus(number, absl::StrCat("cannot read ", path));
   };
+  // Opening a FIFO would wait until somebody writes to it.
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored).type();
+  if (kind == std::filesystem::file_type::fifo ||
+      kind == std::filesystem::file_type::socket) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", path, ": it is no regular file"));
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return error(errno);

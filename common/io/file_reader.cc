@@ -26,7 +26,8 @@ absl::Status CannotRead(int error_number, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(
     const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting: opening a FIFO would, until somebody writes to it.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return CannotRead(errno, path);
   struct stat info;
   if (fstat(fd, &info) != 0) {
@@ -39,6 +40,10 @@ absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(
   if (S_ISDIR(info.st_mode)) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read '", path, "': it is a folder"));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot read '", path, "': it is no regular file"));
   }
   return file;
 }

@@ -85,6 +85,39 @@ class FailuresTest(ClusterTest):
         result = self.refused(job, 1, "not finite")
         self.assertIn("rank", result.json["job"]["error"])
 
+    def test_a_start_from_a_model_of_another_kind_or_other_labels(self):
+        model = self.train(self.job()).json["model"]["path"]
+        job = self.job(init={"model": model}, output__directory="out2",
+                       model__kind="svm")
+        result = self.run_job(job)
+        self.assertEqual(result.code, 1)
+        self.assertIn("logistic_regression", result.json["job"]["error"])
+        job = self.job(init={"model": model}, output__directory="out2")
+        self.write("train.txt", sparse_rows(300, keys=60, seed=3,
+                                            labels=(1, 2)))
+        result = self.run_job(job)
+        self.assertEqual(result.code, 1)
+        self.assertIn("init.model", result.json["job"]["error"])
+
+    def test_predict_does_not_overwrite_what_it_reads(self):
+        model = self.train(self.job()).json["model"]["path"]
+        data = os.path.join(self.folder, "train.txt")
+        for out in (data, model):
+            result = call("predict", "--model", model, "--data", data, "--out",
+                          out)
+            self.assertEqual(result.code, 2, result.stderr)
+            self.assertIn("overwrite", result.stderr)
+
+    def test_a_fifo_is_no_job_file(self):
+        path = os.path.join(self.folder, "fifo")
+        os.mkfifo(path)
+        for verb in ("run", "validate", "digest"):
+            result = call(verb, path, timeout=30)
+            self.assertEqual(result.code, 2 if verb != "digest" else
+                             result.code, result.stderr)
+            self.assertNotEqual(result.code, 0)
+            self.assertIn("regular file", result.stderr)
+
     def test_an_unreachable_scheduler(self):
         begin = time.monotonic()
         result = call("jobs", "--scheduler", "127.0.0.1:1")
@@ -152,7 +185,9 @@ class FailuresTest(ClusterTest):
 class LostNodesTest(ClusterTest):
 
     def submit(self, cluster, epochs):
-        self.write("train.txt", sparse_rows(2000, keys=60, seed=3))
+        # A job stops when its files change: they are written once.
+        if not os.path.exists(os.path.join(self.folder, "train.txt")):
+            self.write("train.txt", sparse_rows(2000, keys=60, seed=3))
         path = self.job_file({
             "ranks": 2,
             "model": {"kind": "logistic_regression"},
@@ -211,6 +246,14 @@ class LostNodesTest(ClusterTest):
             jobs = listed["jobs"] if isinstance(listed, dict) else listed
             self.assertEqual({job["id"]: job["state"] for job in jobs},
                              {endless: "CANCELLED", short: "SUCCEEDED"})
+
+    def test_a_file_that_changes_stops_the_job(self):
+        with Cluster(self.folder) as cluster:
+            job = self.submit(cluster, epochs=100000)
+            self.wait_until(cluster, job, {"RUNNING"}, 30)
+            self.write("train.txt", sparse_rows(2001, keys=60, seed=3))
+            status = self.wait_until(cluster, job, {"FAILED"}, 30)
+            self.assertIn("train.txt", status["error"])
 
     def test_a_job_waits_for_workers(self):
         with Cluster(self.folder, servers=1, workers=0) as cluster:

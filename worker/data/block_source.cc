@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/dataset/input_files.h"
 #include "common/status/status_macros.h"
 #include "worker/data/record_block.h"
 
@@ -41,6 +42,15 @@ BlockSource::~BlockSource() = default;
 
 uint64_t BlockSource::live_bytes() const { return meter_->live.load(); }
 uint64_t BlockSource::peak_bytes() const { return meter_->peak.load(); }
+
+absl::Status BlockSource::CheckUnchanged() const {
+  for (const InputFile& file : facts_.files) {
+    SERAPH_RETURN_IF_ERROR(VerifyUnchanged(file.data));
+    if (file.labels.path.empty()) continue;
+    SERAPH_RETURN_IF_ERROR(VerifyUnchanged(file.labels));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::shared_ptr<const Batch>> BlockSource::Load(
     size_t block, RecordPart part) {

@@ -54,6 +54,11 @@ class BlockSource {
                                                     RecordPart part)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Whether the files are as they were when the job began: what is in memory or
+  // held open would hide it otherwise.
+  // Errors: FailedPrecondition naming the file that is not.
+  absl::Status CheckUnchanged() const;
+
   // Bytes of all batches that Load() gave and that are still in use or cached:
   // now, and the most so far.
   uint64_t live_bytes() const;

@@ -177,6 +177,9 @@ absl::StatusOr<std::shared_ptr<const SpooledFile>> Spool::Make(
   std::shared_ptr<const SpooledFile> file(
       new SpooledFile(input, std::move(copy_path)));
   if (!file->copy_path_.empty()) {
+    // Somebody may have cleaned up the folder that it lies in.
+    std::error_code ignored;
+    std::filesystem::create_directories(folder_, ignored);
     SERAPH_RETURN_IF_ERROR(Decompress(reader.get(), file->copy_path_));
   }
   return file;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "common/status/status_macros.h"
+
 namespace seraph {
 
 absl::Status DataStream::Open(uint32_t epoch, uint64_t record) {
+  SERAPH_RETURN_IF_ERROR(source_.CheckUnchanged());
   options_.epoch = epoch;
   stream_.emplace(&source_, options_);
   return stream_->Seek(std::min(record, stream_->records()));
