@@ -28,10 +28,7 @@ std::string SpoolDirectory(const ClusterConfig& config) {
   if (!config.worker.spool_directory.empty()) {
     return config.worker.spool_directory;
   }
-  // Of this user alone: another user's folder could not be written to.
-  return (std::filesystem::temp_directory_path() /
-          absl::StrCat("seraph-spool-of-", geteuid()))
-      .string();
+  return std::filesystem::temp_directory_path().string();
 }
 
 }  // namespace

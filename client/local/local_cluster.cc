@@ -107,11 +107,11 @@ absl::Status LocalCluster::StartAll() {
                                        {"--scheduler", scheduler_address_}));
   }
   for (int i = 0; i < options_.workers; ++i) {
-    const std::string name = absl::StrCat("worker-", i);
+    // All of them spool into one folder: they share what they decompress.
     SERAPH_RETURN_IF_ERROR(StartDaemon(
-        options_.daemons.worker, name,
+        options_.daemons.worker, absl::StrCat("worker-", i),
         {"--scheduler", scheduler_address_, "--set",
-         absl::StrCat("worker.spool_directory=", folder_, "/", name)}));
+         absl::StrCat("worker.spool_directory=", folder_, "/spool")}));
   }
   return WaitUntilReady(1).status();
 }
