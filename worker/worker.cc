@@ -1,13 +1,10 @@
 #include "worker/worker.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
 #include "common/cluster/node_identity.h"
