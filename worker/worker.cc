@@ -1,13 +1,10 @@
 #include "worker/worker.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
 #include "common/cluster/node_identity.h"
@@ -28,10 +25,7 @@ std::string SpoolDirectory(const ClusterConfig& config) {
   if (!config.worker.spool_directory.empty()) {
     return config.worker.spool_directory;
   }
-  // Of this user alone: another user's folder could not be written to.
-  return (std::filesystem::temp_directory_path() /
-          absl::StrCat("seraph-spool-of-", geteuid()))
-      .string();
+  return std::filesystem::temp_directory_path().string();
 }
 
 }  // namespace

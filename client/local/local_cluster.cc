@@ -107,13 +107,13 @@ absl::Status LocalCluster::StartAll() {
                                        {"--scheduler", scheduler_address_}));
   }
   for (int i = 0; i < options_.workers; ++i) {
-    const std::string name = absl::StrCat("worker-", i);
-    SERAPH_RETURN_IF_ERROR(StartDaemon(
-        options_.daemons.worker, name,
-        {"--scheduler", scheduler_address_, "--set",
-         absl::StrCat("worker.spool_directory=", folder_, "/", name),
-         // No other worker will come: all ranks find room in these.
-         "--set", "worker.slots=4096"}));
+    // All of them spool into one folder: they share what they decompress.
+    SERAPH_RETURN_IF_ERROR(
+        StartDaemon(options_.daemons.worker, absl::StrCat("worker-", i),
+                    {"--scheduler", scheduler_address_, "--set",
+                     absl::StrCat("worker.spool_directory=", folder_, "/spool"),
+                     // No other worker will come: all ranks find room in these.
+                     "--set", "worker.slots=4096"}));
   }
   return WaitUntilReady(1).status();
 }

@@ -146,8 +146,8 @@ void VisitWorker(Section& section, Worker* worker) {
   VisitThreads(section, &worker->threads);
   section
       .Key("spool_directory",
-           "For files that last no longer than a job. Empty: the system's "
-           "temporary folder.")
+           "For decompressed copies of input files, which the workers of a "
+           "machine share. Empty: the system's temporary folder.")
       .Bind(&worker->spool_directory);
   section.Key("memory_limit", "Memory for the records that its ranks hold.")
       .Between(16 * kMiB, 16384 * kGiB)

@@ -1,5 +1,8 @@
 #include "worker/data/spool.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -30,32 +33,20 @@ class SpoolTest : public ::testing::Test {
     return *StampFile(folder_.Write(name, content));
   }
 
-  std::unique_ptr<Spool> NewSpool() {
-    auto spool = Spool::Create(folder_.Path("spool"));
+  std::unique_ptr<Spool> NewSpool(uint64_t kept_bytes = 0) {
+    auto spool = Spool::Create(folder_.Path("spool"), kept_bytes);
     EXPECT_THAT(spool, IsOk());
     return *std::move(spool);
   }
 
-  // Copies that lie in the spool.
+  // What lies in the spool, beside the file of locks.
   int Copies() {
     int copies = 0;
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(folder_.Path("spool"))) {
-      copies +=
-          entry.is_regular_file() &&
-          entry.path().filename().string().find("lock") == std::string::npos;
+      copies += entry.is_regular_file() && entry.path().filename() != "locks";
     }
     return copies;
-  }
-
-  // Folders of processes.
-  int Folders() {
-    int folders = 0;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(folder_.Path("spool"))) {
-      folders += entry.is_directory();
-    }
-    return folders;
   }
 
   TempFolder folder_;
@@ -143,23 +134,72 @@ TEST_F(SpoolTest, ManyThreadsDecompressAFileOnce) {
   EXPECT_EQ(Copies(), 1);
 }
 
-TEST_F(SpoolTest, TheFolderGoesWithTheSpool) {
-  NewSpool().reset();
-  EXPECT_EQ(Folders(), 0);
+TEST_F(SpoolTest, ProcessesShareACopyAndTheLastOneRemovesIt) {
+  const FileStamp stamp = File("f", Gzip("abc"));
+  const auto one = NewSpool(), other = NewSpool();
+  auto first = one->Get(stamp), second = other->Get(stamp);
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(Copies(), 1);
+  first->reset();
+  EXPECT_EQ(Copies(), 1);
+  EXPECT_EQ(Content(**second), "abc");
+  second->reset();
+  EXPECT_EQ(Copies(), 0);
 }
 
-TEST_F(SpoolTest, LeftoversAreRemovedAndTheFoldersOfTheLivingAreNot) {
-  // What a killed process leaves: a folder whose lock nobody holds.
-  folder_.Write("spool/seraph-spool-killed/lock", "");
-  folder_.Write("spool/seraph-spool-killed/1", "copy");
-  folder_.Write("spool/seraph-spool-other", "a file of somebody else");
+TEST_F(SpoolTest, CopiesUsedLastAreKeptWithinALimit) {
+  const FileStamp a = File("a", Gzip(std::string(60, 'a')));
+  const FileStamp b = File("b", Gzip(std::string(60, 'b')));
+  auto spool = NewSpool(/*kept_bytes=*/100);
+  ASSERT_THAT(spool->Get(a), IsOk());
+  EXPECT_EQ(Copies(), 1) << "nobody uses it now";
+  ASSERT_THAT(spool->Get(b), IsOk());
+  EXPECT_EQ(Copies(), 1) << "in place of the other one";
+  spool.reset();
+  EXPECT_EQ(Copies(), 0);
+}
+
+// Only a copy that a running process made may be used: what another one left
+// was perhaps never finished.
+TEST_F(SpoolTest, LeftoversAreRemovedAndWhatIsInUseIsNot) {
+  const FileStamp stamp = File("f", Gzip("abc"));
   const auto living = NewSpool();
-  const auto file = living->Get(File("f", Gzip("abc")));
+  const auto file = living->Get(stamp);
   ASSERT_THAT(file, IsOk());
-  EXPECT_EQ(Folders(), 1);
+  const std::string own = absl::StrCat("spool/seraph-spool-", ::geteuid());
+  folder_.Write(own + "/0123456789abcdef-4-5", "a killed one's copy");
+  folder_.Write(own + "/0123456789abcdee-4-5.part", "half of a copy");
+  ASSERT_EQ(Copies(), 3);
   const auto second = NewSpool();
-  EXPECT_EQ(Folders(), 2);
+  EXPECT_EQ(Copies(), 1);
   EXPECT_EQ(Content(**file), "abc");
+}
+
+TEST_F(SpoolTest, AKilledProcessHoldsNothing) {
+  const FileStamp stamp = File("f", Gzip("abc"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto spool = Spool::Create(folder_.Path("spool"));
+    const auto file = (*spool)->Get(stamp);
+    ::_exit(file.ok() ? 0 : 1);  // Without any destructor.
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(Copies(), 1);
+  NewSpool();
+  EXPECT_EQ(Copies(), 0);
+}
+
+TEST_F(SpoolTest, AFolderOfSomebodyElseIsNotUsed) {
+  std::filesystem::create_directory(folder_.Path("spool"));
+  std::filesystem::create_directory(folder_.Path("elsewhere"));
+  std::filesystem::create_directory_symlink(
+      folder_.Path("elsewhere"),
+      folder_.Path(absl::StrCat("spool/seraph-spool-", ::geteuid())));
+  EXPECT_THAT(Spool::Create(folder_.Path("spool")),
+              StatusIs(absl::StatusCode::kPermissionDenied));
 }
 
 TEST_F(SpoolTest, AFolderThatCannotBeMadeIsNamed) {
