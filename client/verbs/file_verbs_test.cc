@@ -92,6 +92,8 @@ TEST_F(FileVerbsTest, AModelIsExported) {
   EXPECT_EQ(Json()["tables"][1]["rows"], 2);
   EXPECT_EQ(Run({"export", model, "--format", "text", out}), 0);
   EXPECT_EQ(env_.out(), out + ": 3 rows\n");
+  EXPECT_EQ(Run({"export", model, "--format", "npy", folder_.Path("a")}), 0);
+  EXPECT_EQ(env_.out(), folder_.Path("a") + ": 3 rows in 2 files\n");
   EXPECT_EQ(Run({"export", model, out}), 2) << "--format is required";
   EXPECT_EQ(Run({"export", model, "--format", "onnx", out}), 2);
 }
