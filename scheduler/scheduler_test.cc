@@ -61,11 +61,8 @@ class SchedulerTest : public ::testing::Test {
     auto scheduler = Scheduler::Start(config_);
     EXPECT_THAT(scheduler, IsOk());
     scheduler_ = *std::move(scheduler);
-    auto nodes = RpcServer::Start(
-        {}, {{v1::Parameters::service_full_name(), &parameters_},
-             {v1::Tasks::service_full_name(), &tasks_}});
-    EXPECT_THAT(nodes, IsOk());
-    nodes_ = *std::move(nodes);
+    server_ = Serve(v1::Parameters::service_full_name(), &parameters_);
+    worker_ = Serve(v1::Tasks::service_full_name(), &tasks_);
     channel_ = MakeChannel(scheduler_->address(), {});
     cluster_ = v1::Cluster::NewStub(channel_);
     jobs_ = v1::Jobs::NewStub(channel_);
@@ -83,17 +80,18 @@ class SchedulerTest : public ::testing::Test {
     v1::Node* node = request.mutable_node();
     node->set_name(name);
     node->set_role(role);
-    // Each address is one node; both of these reach the same services.
-    node->set_address(role == v1::NODE_ROLE_SERVER
-                          ? nodes_->address()
-                          : absl::StrCat("localhost:", Port()));
+    node->set_address(
+        (role == v1::NODE_ROLE_SERVER ? server_ : worker_)->address());
     node->set_incarnation(incarnation);
     node->set_version(version);
     return Call(cluster_->async(), &Cluster::Register, request, {}).status();
   }
 
-  std::string Port() const {
-    return nodes_->address().substr(nodes_->address().rfind(':') + 1);
+  static std::unique_ptr<RpcServer> Serve(const std::string& name,
+                                          grpc::Service* service) {
+    auto server = RpcServer::Start({}, {{name, service}});
+    EXPECT_THAT(server, IsOk());
+    return *std::move(server);
   }
 
   void RegisterNodes() {
@@ -246,7 +244,8 @@ class SchedulerTest : public ::testing::Test {
   std::unique_ptr<Scheduler> scheduler_;
   FakeParameters parameters_{kServer};
   FakeTasks tasks_;
-  std::unique_ptr<RpcServer> nodes_;
+  std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<RpcServer> worker_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Cluster::Stub> cluster_;
   std::unique_ptr<v1::Jobs::Stub> jobs_;

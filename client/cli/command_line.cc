@@ -11,7 +11,6 @@
 #include "client/base/exit_code.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
-#include "common/config/address.h"
 #include "common/config/nearest.h"
 #include "common/version/version.h"
 
@@ -88,17 +87,17 @@ int CommandLine::Run(std::vector<std::string> arguments) {
     return ParseError(error);
   }
   options_.output = FormatOf(output_);
-  if (const auto address = ParseAddress(options_.scheduler); !address.ok()) {
-    return Usage(absl::StrCat("--scheduler (or ", kSchedulerVariable,
-                              "): ", address.status().message()));
-  }
   for (const std::unique_ptr<Verb>& verb : verbs_) {
     if (!app_.got_subcommand(verb->name())) continue;
     const absl::Status status = verb->Run(options_, env_);
+    const ExitCode code = ExitCodeOf(status);
     if (!IsReported(status)) {
-      *env_.err << kProgram << ": " << status.message() << std::endl;
+      *env_.err << kProgram << ": "
+                << (code == ExitCode::kInterrupted ? "interrupted"
+                                                   : status.message())
+                << std::endl;
     }
-    return static_cast<int>(ExitCodeOf(status));
+    return static_cast<int>(code);
   }
   *env_.err << app_.help() << std::flush;
   return static_cast<int>(ExitCode::kUsage);

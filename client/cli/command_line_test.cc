@@ -124,7 +124,6 @@ TEST_F(CommandLineTest, WrongUsageIsExplainedAndIsTwo) {
       {{"paint", "x", "-o", "xml"}, "'xml' is not one of table|json|yaml"},
       {{"paint", "x", "--timeout", "5"}, "'5' is no time"},
       {{"paint", "x", "--timeout", "-1s"}, "'-1s' is no time"},
-      {{"paint", "x", "--scheduler", "nowhere"}, "--scheduler"},
       {{"pain", "x"}, "there is no verb 'pain' (did you mean 'paint'?)"},
       {{"zzz"}, "there is no verb 'zzz'\n"},
       {{"bench", "pull", "--seconds", "3"},
@@ -175,6 +174,9 @@ TEST_F(CommandLineTest, ErrorsOfVerbsGoToStandardErrorWithTheirCode) {
   EXPECT_EQ(env_.err(), "seraphctl: no x\n");
   EXPECT_EQ(Run({"paint", "x"}, CallError(absl::UnavailableError("away"))), 3);
   EXPECT_EQ(Run({"paint", "x"}, absl::InternalError("bad")), 1);
+  EXPECT_EQ(Run({"paint", "x"}, CallError(absl::CancelledError("CANCELLED"))),
+            130);
+  EXPECT_EQ(env_.err(), "seraphctl: interrupted\n");
   EXPECT_EQ(Run({"paint", "x"}, Reported(ExitCode::kInterrupted)), 130);
   EXPECT_EQ(env_.err(), "");
 }

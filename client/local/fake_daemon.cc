@@ -3,6 +3,7 @@
 // file in capitals ("SERVER_0").
 //
 //   ready (default)  becomes ready and ends at SIGTERM, noting it in its log
+//                    and its name at the end of "<folder>/order"
 //   stubborn         becomes ready and ignores SIGTERM
 //   dies             writes 30 lines and ends with code 7
 //   silent           never becomes ready
@@ -62,6 +63,8 @@ int main(int argc, char** argv) {
   while (getppid() == parent) {
     if (stopped) {
       std::printf("stopped in good order\n");
+      std::ofstream(ready.parent_path() / "order", std::ios::app)
+          << ready.stem().string() << "\n";
       return 0;
     }
     if (behaviour == "late-death" &&

@@ -22,7 +22,7 @@ struct LocalClusterOptions {
   std::vector<std::string> sets;         // "path=value" of the cluster file.
   std::vector<std::string> environment;  // "NAME=value"; all of it.
   std::string temporary_directory = "/tmp";  // The cluster's folder goes there.
-  absl::Duration start_timeout = absl::Seconds(30);
+  absl::Duration start_timeout = absl::Seconds(60);
   // From the request to end to the kill; longer than the daemons' own.
   absl::Duration stop_timeout = absl::Seconds(10);
 };

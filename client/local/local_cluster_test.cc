@@ -28,6 +28,7 @@ using ::seraph::testing::StatusIs;
 using ::seraph::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -92,6 +93,9 @@ TEST_F(LocalClusterTest, StartsAllAndStopsAllInGoodOrder) {
                       HasSubstr("--set log.level=debug"),
                       HasSubstr("stopped in good order")));
   }
+  EXPECT_THAT(folder_.Read(folder_.Names().front() + "/order"),
+              EndsWith("\nscheduler\n"))
+      << "the others may want to say goodbye to it";
   const std::string scheduler =
       absl::StrCat("--scheduler ", (*cluster)->scheduler_address());
   EXPECT_THAT(Log("scheduler"), AllOf(Not(HasSubstr("--scheduler ")),

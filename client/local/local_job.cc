@@ -15,6 +15,10 @@ namespace {
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 constexpr absl::Duration kDeathPatience = absl::Seconds(2);
 
+// A local scheduler is known to run; on a busy machine it may take its time.
+constexpr absl::Duration kCallTimeout = absl::Seconds(30);
+constexpr absl::Duration kSilencePatience = absl::Seconds(30);
+
 std::string Count(int number, const std::string& thing) {
   return absl::StrCat(number, " ", thing, number == 1 ? "" : "s");
 }
@@ -23,10 +27,9 @@ std::string Count(int number, const std::string& thing) {
 class LocalJob {
  public:
   LocalJob(const JobFile& job, const LocalClusterOptions& options,
-           absl::Duration timeout, const Environment& env)
+           const Environment& env)
       : job_(job),
         options_(options),
-        timeout_(timeout),
         env_(env),
         progress_(env.err, env.err_terminal, env.clock) {
     result_.job.name = job.parsed.spec.name;
@@ -48,7 +51,7 @@ class LocalJob {
                                 Count(options_.workers, "worker")));
     SERAPH_ASSIGN_OR_RETURN(cluster_,
                             LocalCluster::Start(options_, env_.interrupt));
-    client_ = env_.connect(cluster_->scheduler_address(), timeout_);
+    client_ = env_.connect(cluster_->scheduler_address(), kCallTimeout);
     return WaitForNodes();
   }
 
@@ -79,16 +82,28 @@ class LocalJob {
   }
 
   absl::Status Train() {
-    SERAPH_ASSIGN_OR_RETURN(result_.job.id,
-                            client_->SubmitJob(SubmissionOf(job_, "")));
-    // On one machine a scheduler that does not answer is gone.
-    return WatchUntilEnd(client_.get(), result_.job.id, absl::ZeroDuration(),
-                         *env_.interrupt,
-                         [this](const JobView& status) {
-                           result_.job = status;
-                           progress_.Update(status);
-                         })
-        .status();
+    const absl::StatusOr<std::string> id =
+        client_->SubmitJob(SubmissionOf(job_, ""));
+    result_.refused = id.status().code() == absl::StatusCode::kInvalidArgument;
+    if (!id.ok()) return id.status();
+    result_.job.id = *id;
+    absl::Duration last_heard = env_.clock->Now();
+    while (true) {
+      const absl::Status status =
+          WatchUntilEnd(client_.get(), *id, absl::ZeroDuration(),
+                        *env_.interrupt,
+                        [&](const JobView& job) {
+                          last_heard = env_.clock->Now();
+                          result_.job = job;
+                          progress_.Update(job);
+                        })
+              .status();
+      const bool silent = status.code() == absl::StatusCode::kUnavailable;
+      if (!silent || env_.clock->Now() - last_heard >= kSilencePatience) {
+        return status;
+      }
+      SERAPH_RETURN_IF_ERROR(CheckAfter(status));
+    }
   }
 
   // The job did not come to an end of its own.
@@ -149,7 +164,6 @@ class LocalJob {
 
   const JobFile& job_;
   const LocalClusterOptions& options_;
-  const absl::Duration timeout_;
   const Environment& env_;
   ProgressRenderer progress_;
   std::unique_ptr<LocalCluster> cluster_;
@@ -161,8 +175,8 @@ class LocalJob {
 
 LocalJobResult RunLocally(const JobFile& job,
                           const LocalClusterOptions& options, bool keep_folder,
-                          absl::Duration timeout, const Environment& env) {
-  return LocalJob(job, options, timeout, env).Run(keep_folder);
+                          const Environment& env) {
+  return LocalJob(job, options, env).Run(keep_folder);
 }
 
 }  // namespace seraph

@@ -2,7 +2,6 @@
 #ifndef SERAPH_CLIENT_LOCAL_LOCAL_JOB_H_
 #define SERAPH_CLIENT_LOCAL_LOCAL_JOB_H_
 
-#include "absl/time/time.h"
 #include "client/cli/environment.h"
 #include "client/job/job_file.h"
 #include "client/local/local_cluster.h"
@@ -15,14 +14,14 @@ struct LocalJobResult {
   // refused it, it is FAILED with the reason.
   JobView job;
   bool interrupted = false;  // By the user; the job is cancelled.
+  bool refused = false;      // The scheduler finds the job invalid.
 };
 
 // Starts a cluster, trains the job on it, with its progress on standard error,
-// and stops the cluster: when it returns nothing runs any more. `timeout` is
-// that of a call to the scheduler.
+// and stops the cluster: when it returns nothing runs any more.
 LocalJobResult RunLocally(const JobFile& job,
                           const LocalClusterOptions& options, bool keep_folder,
-                          absl::Duration timeout, const Environment& env);
+                          const Environment& env);
 
 }  // namespace seraph
 

@@ -70,7 +70,7 @@ class LocalJobTest : public ::testing::Test {
   }
 
   LocalJobResult Run(bool keep_folder = false) {
-    return RunLocally(job_, options_, keep_folder, absl::Seconds(5), env_.env);
+    return RunLocally(job_, options_, keep_folder, env_.env);
   }
 
   std::vector<std::string> Processes() const {
@@ -158,6 +158,23 @@ TEST_F(LocalJobTest, ASchedulerThatDiesInTheMiddleIsTheReason) {
   EXPECT_THAT(Processes(), IsEmpty());
 }
 
+TEST_F(LocalJobTest, AConnectionThatBreaksIsMadeAgain) {
+  env_.scheduler.watches = {
+      {{Status(JobState::kRunning)}, absl::UnavailableError("broken")},
+      {{Status(JobState::kSucceeded)}, absl::OkStatus()}};
+  EXPECT_EQ(Run().job.state, JobState::kSucceeded);
+}
+
+TEST_F(LocalJobTest, ASchedulerThatStaysSilentIsGivenUp) {
+  const HastyClock clock;
+  env_.env.clock = &clock;
+  options_.start_timeout = absl::Minutes(2);
+  const LocalJobResult result = Run();  // There is nothing to watch.
+  EXPECT_EQ(result.job.state, JobState::kFailed);
+  EXPECT_EQ(result.job.error, "nothing to tell");
+  EXPECT_FALSE(result.refused);
+}
+
 TEST_F(LocalJobTest, AFailureThatADaemonsDeathExplainsSaysSo) {
   options_.environment.push_back("FAKE_WORKER_0=late-death");
   JobView failed = Status(JobState::kFailed);
@@ -179,6 +196,7 @@ TEST_F(LocalJobTest, ARefusedJobIsAFailure) {
   const LocalJobResult result = Run();
   EXPECT_EQ(result.job.state, JobState::kFailed);
   EXPECT_EQ(result.job.error, "too large");
+  EXPECT_TRUE(result.refused);
   EXPECT_THAT(Processes(), IsEmpty());
 }
 

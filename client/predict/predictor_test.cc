@@ -80,10 +80,10 @@ double Sigmoid(double score) { return 1 / (1 + std::exp(-score)); }
 TEST_F(PredictorTest, ProbabilitiesAndMetricsOfLabelledExamples) {
   const absl::StatusOr<PredictSummary> summary =
       Run(Linear(ModelKind::kLogisticRegression),
-          "1 1:1 9:7\n-1 3:1\n-1 1:2\n1 2:1\n");
+          "1 1:1 9:7\n-1 3:1\n-1 1:0.25\n1 2:1\n");
   ASSERT_THAT(summary, IsOk());
   const std::vector<std::string> lines = Lines();
-  const std::vector<double> scores = {1.5, -1.5, 2.5, 0.5};
+  const std::vector<double> scores = {1.5, -1.5, 0.75, 0.5};
   ASSERT_EQ(lines.size(), 5);
   for (size_t i = 0; i < scores.size(); ++i) {
     EXPECT_NEAR(std::stod(lines[i]), Sigmoid(scores[i]), 1e-12);
@@ -95,10 +95,10 @@ TEST_F(PredictorTest, ProbabilitiesAndMetricsOfLabelledExamples) {
   std::map<std::string, double> metrics(summary->metrics.begin(),
                                         summary->metrics.end());
   EXPECT_EQ(metrics["accuracy"], 0.75);
-  EXPECT_EQ(metrics["auc"], 0.5);
+  EXPECT_EQ(metrics["auc"], 0.75);
   EXPECT_NEAR(metrics["log_loss"],
               -(std::log(Sigmoid(1.5)) + std::log(1 - Sigmoid(-1.5)) +
-                std::log(1 - Sigmoid(2.5)) + std::log(Sigmoid(0.5))) /
+                std::log(1 - Sigmoid(0.75)) + std::log(Sigmoid(0.5))) /
                   4,
               1e-12);
 }

@@ -1,8 +1,10 @@
 #include "client/base/exit_code.h"
+#include "client/cli/connect.h"
 #include "client/cli/output.h"
 #include "client/render/documents.h"
 #include "client/render/job_text.h"
 #include "client/verbs/verbs.h"
+#include "common/status/status_macros.h"
 
 namespace seraph {
 namespace {
@@ -21,7 +23,7 @@ class ClusterVerb final : public Verb {
 
   absl::Status Run(const GlobalOptions& options,
                    const Environment& env) override {
-    const auto client = env.connect(options.scheduler, options.timeout);
+    SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
     const absl::StatusOr<ClusterView> cluster = client->DescribeCluster();
     if (!cluster.ok()) return CallError(cluster.status());
     return PrintResult(options, env, ClusterDocument(*cluster),

@@ -1,5 +1,4 @@
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/export/exporter.h"
@@ -54,9 +53,12 @@ class ExportVerb final : public Verb {
         {"format", format_},
         {"files", summary.files},
         {"tables", std::move(tables)}};
-    return PrintResult(options, env, document,
-                       absl::StrCat(absl::StrJoin(summary.files, "\n"), ": ",
-                                    WithCommas(rows), " rows\n"));
+    const size_t files = summary.files.size();
+    return PrintResult(
+        options, env, document,
+        absl::StrCat(out_, ": ", WithCommas(rows), " rows",
+                     files == 1 ? "" : absl::StrCat(" in ", files, " files"),
+                     "\n"));
   }
 
  private:

@@ -31,8 +31,10 @@ class FileVerbsTest : public ::testing::Test {
   Document Json() const { return Document::parse(env_.out()); }
 
   // weights: key 0 -> 1, key 1 -> -2; bias 0.5; labels -1 and 1.
-  std::string Model(ModelKind kind = ModelKind::kLogisticRegression) {
+  std::string Model(ModelKind kind = ModelKind::kLogisticRegression,
+                    const DataOptions& options = {}) {
     ModelMetadata metadata;
+    metadata.data_options = options;
     metadata.model.kind = kind;
     metadata.model.keys = 2;
     metadata.labels.task = TaskOf(kind);
@@ -92,6 +94,8 @@ TEST_F(FileVerbsTest, AModelIsExported) {
   EXPECT_EQ(Json()["tables"][1]["rows"], 2);
   EXPECT_EQ(Run({"export", model, "--format", "text", out}), 0);
   EXPECT_EQ(env_.out(), out + ": 3 rows\n");
+  EXPECT_EQ(Run({"export", model, "--format", "npy", folder_.Path("a")}), 0);
+  EXPECT_EQ(env_.out(), folder_.Path("a") + ": 3 rows in 2 files\n");
   EXPECT_EQ(Run({"export", model, out}), 2) << "--format is required";
   EXPECT_EQ(Run({"export", model, "--format", "onnx", out}), 2);
 }
@@ -137,6 +141,23 @@ TEST_F(FileVerbsTest, TheModelsOptionsMayBeOverridden) {
   EXPECT_EQ(Run({"predict", "--model", model, "--data", csv, "--out", out,
                  "--format", "csv", "--set", "data.options.delimiter=;",
                  "--set", "label_column=none"}),
+            0)
+      << env_.err();
+  EXPECT_EQ(folder_.Read("out"), "1.5\n-1.5\n");
+}
+
+TEST_F(FileVerbsTest, TheModelsOptionsAreTheDefaultsForItsFormat) {
+  DataOptions options;
+  options.index_base = 0;
+  const std::string model = Model(ModelKind::kSvm, options);
+  const std::string out = folder_.Path("out");
+  const std::string zero = folder_.Write("zero", "1 0:1\n-1 1:1\n");
+  EXPECT_EQ(Run({"predict", "--model", model, "--data", zero, "--out", out}), 0)
+      << env_.err();
+  EXPECT_EQ(folder_.Read("out"), "1.5\n-1.5\n");
+  const std::string csv = folder_.Write("csv", "1,1,0\n-1,0,1\n");
+  EXPECT_EQ(Run({"predict", "--model", model, "--data", csv, "--format", "csv",
+                 "--out", out}),
             0)
       << env_.err();
   EXPECT_EQ(folder_.Read("out"), "1.5\n-1.5\n");

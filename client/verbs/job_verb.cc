@@ -1,10 +1,12 @@
 #include "client/base/exit_code.h"
+#include "client/cli/connect.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/render/documents.h"
 #include "client/render/job_text.h"
 #include "client/rpc/job_lookup.h"
 #include "client/verbs/verbs.h"
+#include "common/status/status_macros.h"
 
 namespace seraph {
 namespace {
@@ -25,7 +27,7 @@ class JobVerb final : public Verb {
 
   absl::Status Run(const GlobalOptions& options,
                    const Environment& env) override {
-    const auto client = env.connect(options.scheduler, options.timeout);
+    SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
     const absl::StatusOr<JobView> job = FindJob(client.get(), id_);
     if (!job.ok()) return CallError(job.status());
     return PrintResult(options, env, JobDocument(*job), JobText(*job));

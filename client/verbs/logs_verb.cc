@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_code.h"
+#include "client/cli/connect.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/render/documents.h"
@@ -26,7 +27,7 @@ class LogsVerb final : public Verb {
 
   absl::Status Run(const GlobalOptions& options,
                    const Environment& env) override {
-    const auto client = env.connect(options.scheduler, options.timeout);
+    SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
     const absl::StatusOr<std::string> id = FindJobId(client.get(), id_);
     if (!id.ok()) return CallError(id.status());
     // People read along; a document is printed when all of it is there.

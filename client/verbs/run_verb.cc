@@ -57,10 +57,11 @@ class RunVerb final : public Verb {
     if (const std::string folder = env.Variable("TMPDIR"); !folder.empty()) {
       options_.temporary_directory = folder;
     }
-    const LocalJobResult result =
-        RunLocally(job, options_, keep_, options.timeout, env);
+    const LocalJobResult result = RunLocally(job, options_, keep_, env);
     const absl::Status reported = ReportResult(options, env, result.job);
-    return result.interrupted ? Reported(ExitCode::kInterrupted) : reported;
+    if (result.interrupted) return Reported(ExitCode::kInterrupted);
+    if (result.refused) return Reported(ExitCode::kUsage);
+    return reported;
   }
 
  private:

@@ -176,6 +176,12 @@ TEST_F(SchedulerVerbsTest, AnUnreachableSchedulerIsThree) {
   }
 }
 
+TEST_F(SchedulerVerbsTest, AnAddressThatIsNoneIsTwo) {
+  EXPECT_EQ(Run({"jobs", "--scheduler", "nowhere"}), 2);
+  EXPECT_THAT(env_.err(), HasSubstr("--scheduler, or SERAPH_SCHEDULER: "));
+  EXPECT_EQ(env_.connected_to, "");
+}
+
 TEST_F(SchedulerVerbsTest, ARefusedSubmissionIsTwo) {
   env_.scheduler.failure =
       absl::InvalidArgumentError("job.yaml: the cluster has no worker for it");

@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_code.h"
+#include "client/cli/connect.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/render/documents.h"
@@ -40,7 +41,7 @@ class SubmitVerb final : public Verb {
     SERAPH_ASSIGN_OR_RETURN(
         const JobFile job,
         LoadJobOrReport(job_, sets_, /*check_files=*/false, env));
-    const auto client = env.connect(options.scheduler, options.timeout);
+    SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
     const absl::StatusOr<std::string> id =
         client->SubmitJob(SubmissionOf(job, submission_id_));
     if (!id.ok()) return CallError(id.status());

@@ -1,4 +1,5 @@
 #include "client/base/exit_code.h"
+#include "client/cli/connect.h"
 #include "client/cli/flags.h"
 #include "client/rpc/job_lookup.h"
 #include "client/verbs/job_reports.h"
@@ -25,7 +26,7 @@ class WatchVerb final : public Verb {
 
   absl::Status Run(const GlobalOptions& options,
                    const Environment& env) override {
-    const auto client = env.connect(options.scheduler, options.timeout);
+    SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
     const absl::StatusOr<std::string> id = FindJobId(client.get(), id_);
     if (!id.ok()) return CallError(id.status());
     SERAPH_ASSIGN_OR_RETURN(const JobView job,
