@@ -64,7 +64,9 @@ class LocalClusterTest : public ::testing::Test {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       std::ifstream file(entry.path() / "cmdline");
-      const std::string line((std::istreambuf_iterator<char>(file)), {});
+      // A process that ends meanwhile is a read error, which this takes as "".
+      std::string line;
+      std::getline(file, line);
       if (line.find(folder_.path()) != std::string::npos) found.push_back(line);
     }
     return found;
