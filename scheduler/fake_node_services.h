@@ -88,7 +88,7 @@ class FakeParameters final : public v1::Parameters::CallbackService {
     MutexLock lock(&mu_);
     *reply = ledger_;
     reply->set_generation(request->job().generation());
-    while (reply->ranks_size() < assigned_.ranks()) reply->add_ranks();
+    while (reply->ranks_size() < assigned_.tables().ranks()) reply->add_ranks();
     return FinishNow(context, grpc::Status::OK);
   }
 

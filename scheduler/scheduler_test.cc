@@ -261,7 +261,7 @@ TEST_F(SchedulerTest, AJobFromItsSubmissionToItsModel) {
   parameters_.SetRows(0, 0, {{0, {0.25f}}});
   parameters_.SetRows(1, 0, {{0, {1}}, {1, {2}}});
   parameters_.SetRows(1, 1, {{2, {3}}, {3, {4}}, {4, {5}}});
-  EXPECT_EQ(parameters_.assigned().partitions_size(), 3);
+  EXPECT_EQ(parameters_.assigned().replicas_size(), 3);
   EXPECT_EQ(parameters_.assigned().incarnation(), kServer);
   EXPECT_EQ(tasks_.run().ranks_size(), 1);
   EXPECT_EQ(tasks_.run().incarnation(), kWorker);

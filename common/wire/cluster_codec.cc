@@ -1,10 +1,22 @@
 #include "common/wire/cluster_codec.h"
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 
 namespace seraph {
+namespace {
+
+std::vector<const Node*> Servers(const PartitionPlacement& placement) {
+  std::vector<const Node*> servers;
+  if (!placement.primary.name.empty()) servers.push_back(&placement.primary);
+  for (const Node& backup : placement.backups) servers.push_back(&backup);
+  return servers;
+}
+
+}  // namespace
 
 void ToProto(Clock clock, v1::Clock* message) {
   message->set_epoch(clock.epoch);
@@ -66,7 +78,12 @@ void ToProto(const PartitionPlacement& placement,
   message->set_first_key(placement.range.first);
   message->set_last_key(placement.range.last);
   message->set_epoch(placement.epoch);
-  ToProto(placement.primary, message->mutable_primary());
+  if (!placement.primary.name.empty()) {
+    ToProto(placement.primary, message->mutable_primary());
+  }
+  for (const Node& backup : placement.backups) {
+    ToProto(backup, message->add_backups());
+  }
 }
 
 absl::StatusOr<PartitionPlacement> FromProto(
@@ -84,10 +101,17 @@ absl::StatusOr<PartitionPlacement> FromProto(
   if (placement.epoch == 0) {
     return absl::InvalidArgumentError("placement.epoch: is missing");
   }
-  SERAPH_ASSIGN_OR_RETURN(placement.primary, FromProto(message.primary()));
-  if (placement.primary.role != NodeRole::kServer) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "placement.primary: ", placement.primary.name, " is no server"));
+  if (message.has_primary()) {
+    SERAPH_ASSIGN_OR_RETURN(placement.primary, FromProto(message.primary()));
+  }
+  for (const v1::Node& backup : message.backups()) {
+    SERAPH_ASSIGN_OR_RETURN(placement.backups.emplace_back(),
+                            FromProto(backup));
+  }
+  for (const Node* node : Servers(placement)) {
+    if (node->role == NodeRole::kServer) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("placement: ", node->name, " is no server"));
   }
   return placement;
 }

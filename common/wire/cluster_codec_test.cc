@@ -33,7 +33,8 @@ PartitionPlacement UnusualPlacement() {
           .partition = 2,
           .range = {3, kMaxKey},
           .epoch = 4,
-          .primary = UnusualNode()};
+          .primary = UnusualNode(),
+          .backups = {UnusualNode()}};
 }
 
 TEST(ClusterCodecTest, EveryFieldTravels) {

@@ -265,6 +265,14 @@ struct FakeCluster::CarryOut {
     cluster.tables[order.to->name].erase(job());
     return {};
   }
+  ReplyBody operator()(const UpdatePlacements&) { return {}; }
+  ReplyBody operator()(const ConfigureReplicas&) { return {}; }
+  ReplyBody operator()(const RecruitReplica&) { return {}; }
+  ReplyBody operator()(const HandOver&) { return {}; }
+  ReplyBody operator()(const BeginCut&) { return {}; }
+  ReplyBody operator()(const TakeCut&) { return {}; }
+  ReplyBody operator()(const WriteCut&) { return {}; }
+  ReplyBody operator()(const DropCut&) { return {}; }
   ReplyBody operator()(const ReadLedger& read) {
     LedgerReading reading = cluster.ledgers[job()];
     reading.generation = order.job.generation;

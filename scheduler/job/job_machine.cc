@@ -288,7 +288,7 @@ void JobMachine::Place(Moment now, Orders* out) {
   }
   Enter(JobPhase::kPlacing);
   for (const Node& server : servers_) {
-    AssignPartitions order{plan_, {}};
+    AssignPartitions order{plan_, {}, std::nullopt};
     for (const PartitionPlacement& placement : plan_->partitions) {
       if (placement.primary.name == server.name) {
         order.partitions.push_back(placement);

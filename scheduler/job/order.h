@@ -20,6 +20,7 @@
 #include "common/base/clock.h"
 #include "common/cluster/node.h"
 #include "common/cluster/partition_placement.h"
+#include "common/cluster/replica.h"
 #include "common/dataset/dataset_facts.h"
 #include "common/dataset/input_files.h"
 #include "common/job/job_spec.h"
@@ -53,12 +54,73 @@ struct RunRanks {
 
 struct StopJob {};
 
+// Where the partitions are now.
+struct UpdatePlacements {
+  uint64_t version = 0;  // Raised by every change.
+  std::shared_ptr<const std::vector<PartitionPlacement>> partitions;
+};
+
 // To a server -----------------------------------------------------------------
 
-// Reply: Placed.
+// Which cut a generation begins from: a manifest in the folder of the job's
+// checkpoints.
+struct CutName {
+  std::string directory;  // Absolute.
+  std::string manifest;   // File name.
+
+  friend bool operator==(const CutName&, const CutName&) = default;
+};
+
+// Creates replicas in their first epoch. Reply: Placed.
 struct AssignPartitions {
   std::shared_ptr<const JobPlan> plan;
-  std::vector<PartitionPlacement> partitions;  // Those meant for the server.
+  // Those that the server leads or backs.
+  std::vector<PartitionPlacement> partitions;
+  std::optional<CutName> restore;  // Unset: they are new.
+};
+
+// New epochs of replicas. Reply: Configured.
+struct ConfigureReplicas {
+  std::shared_ptr<const JobPlan> plan;
+  std::vector<ReplicaOrder> replicas;
+};
+
+// To a primary: brings a server that joins up to date, and waits for it from
+// then on. Reply: Recruited.
+struct RecruitReplica {
+  uint32_t table = 0;
+  uint32_t partition = 0;
+  uint64_t epoch = 0;
+  Node recruit;
+};
+
+// To a primary: holds new pushes back until everything is confirmed. Reply:
+// HandedOver.
+struct HandOver {
+  uint32_t table = 0;
+  uint32_t partition = 0;
+  uint64_t epoch = 0;
+};
+
+// The steps of a cut: docs/fault-tolerance.md.
+struct BeginCut {  // Reply: CutClocks.
+  uint64_t cut = 0;
+};
+
+struct TakeCut {  // Reply: CutClocks, those that were taken.
+  uint64_t cut = 0;
+  std::vector<Clock> clocks;             // By rank.
+  std::vector<ReplicaOrder> partitions;  // Led by the server; epochs.
+};
+
+struct WriteCut {  // Reply: CutWritten.
+  uint64_t cut = 0;
+  std::string directory;
+  uint64_t base = 0;  // 0: all blocks.
+};
+
+struct DropCut {
+  uint64_t cut = 0;
 };
 
 // Reply: LedgerReading.
@@ -143,8 +205,10 @@ struct NoteLostNode {
 };
 
 using OrderBody =
-    std::variant<ScanPiece, RunRanks, StopJob, AssignPartitions, ReadLedger,
-                 DropJob, ResolveFiles, LoadInitModel, MergeScores, ExportModel,
+    std::variant<ScanPiece, RunRanks, StopJob, UpdatePlacements,
+                 AssignPartitions, ConfigureReplicas, RecruitReplica, HandOver,
+                 BeginCut, TakeCut, WriteCut, DropCut, ReadLedger, DropJob,
+                 ResolveFiles, LoadInitModel, MergeScores, ExportModel,
                  PublishModel, Abandon, AnswerEpoch, LogLine, WriteRecord,
                  RemoveFiles, ForgetJob, NoteLostNode>;
 
@@ -175,6 +239,48 @@ struct ResolvedFiles {
 struct Placed {
   uint64_t incarnation = 0;
   uint64_t generation = 0;
+};
+
+struct Configured {
+  uint64_t incarnation = 0;
+  uint64_t generation = 0;
+  std::vector<ReplicaState> replicas;  // In the order of the pieces.
+};
+
+struct Recruited {
+  uint64_t epoch = 0;
+  uint64_t recruit = 0;  // Its incarnation.
+};
+
+struct HandedOver {
+  LogPosition last;
+};
+
+struct CutClocks {
+  std::vector<Clock> clocks;  // By rank.
+};
+
+// A file of a checkpoint.
+struct CutFile {
+  std::string name;  // In the job's folder.
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;  // XXH3 of the whole file.
+
+  friend bool operator==(const CutFile&, const CutFile&) = default;
+};
+
+struct CutPart {
+  uint32_t table = 0;
+  uint32_t partition = 0;
+  KeyRange range;  // Mixed.
+  uint64_t rows = 0;
+  std::vector<CutFile> files;  // Oldest first.
+
+  friend bool operator==(const CutPart&, const CutPart&) = default;
+};
+
+struct CutWritten {
+  std::vector<CutPart> parts;
 };
 
 // What a rank told the ledger with an entry.
@@ -211,6 +317,7 @@ struct Published {
 
 using ReplyBody =
     std::variant<std::monostate, ResolvedFiles, DatasetFacts, Placed,
+                 Configured, Recruited, HandedOver, CutClocks, CutWritten,
                  LedgerReading, MergedScores, Exported, Published>;
 
 struct Reply {

@@ -127,28 +127,6 @@ v1::RunRanksRequest RunRanksRequestOf(const JobRef& job, const Node& to,
   return request;
 }
 
-v1::AssignPartitionsRequest AssignRequestOf(const JobRef& job, const Node& to,
-                                            const AssignPartitions& order) {
-  const JobPlan& plan = *order.plan;
-  v1::AssignPartitionsRequest request;
-  ToProto(job, request.mutable_job());
-  request.set_incarnation(to.incarnation);
-  request.set_ranks(plan.spec.ranks);
-  ToProto(plan.spec.sync, request.mutable_sync());
-  request.set_steps_per_epoch(plan.steps_per_epoch);
-  request.set_epochs(plan.spec.train.epochs);
-  request.set_epoch_barrier(plan.epoch_barrier);
-  request.set_skip_non_finite(plan.spec.train.on_non_finite ==
-                              NonFiniteAction::kSkip);
-  for (const TableSpec& table : plan.tables) {
-    ToProto(table, request.add_tables());
-  }
-  for (const PartitionPlacement& placement : order.partitions) {
-    ToProto(placement, request.add_partitions());
-  }
-  return request;
-}
-
 LedgerReading ReadingOf(const v1::ReadLedgerReply& reply) {
   LedgerReading reading;
   reading.generation = reply.generation();

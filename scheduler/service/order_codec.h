@@ -22,8 +22,6 @@ v1::ScanRequest ScanRequestOf(const JobRef& job, const Node& to,
                               const ScanPiece& piece);
 v1::RunRanksRequest RunRanksRequestOf(const JobRef& job, const Node& to,
                                       const RunRanks& order);
-v1::AssignPartitionsRequest AssignRequestOf(const JobRef& job, const Node& to,
-                                            const AssignPartitions& order);
 
 LedgerReading ReadingOf(const v1::ReadLedgerReply& reply);
 

@@ -9,6 +9,7 @@
 #include "common/wire/table_codec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "scheduler/service/replica_order_codec.h"
 
 namespace seraph {
 namespace {
@@ -53,20 +54,22 @@ std::shared_ptr<JobPlan> MakePlan() {
 TEST(OrderCodecTest, AnAssignmentSaysAllThatAServerNeeds) {
   const auto plan = MakePlan();
   const v1::AssignPartitionsRequest request =
-      AssignRequestOf(kJob, MakeNode(), {plan, plan->partitions});
+      AssignRequestOf(kJob, MakeNode(), {plan, plan->partitions, std::nullopt});
   EXPECT_EQ(FromProto(request.job()), kJob);
   EXPECT_EQ(request.incarnation(), 77u);
-  EXPECT_EQ(request.ranks(), 4u);
-  EXPECT_THAT(FromProto(request.sync()), IsOkAndHolds(plan->spec.sync));
-  EXPECT_EQ(request.steps_per_epoch(), 9u);
-  EXPECT_EQ(request.epochs(), 6u);
-  EXPECT_TRUE(request.epoch_barrier());
-  EXPECT_TRUE(request.skip_non_finite());
-  ASSERT_EQ(request.tables_size(), 2);
-  EXPECT_THAT(FromProto(request.tables(1)), IsOkAndHolds(plan->tables[1]));
-  ASSERT_EQ(request.partitions_size(), 1);
-  EXPECT_THAT(FromProto(request.partitions(0)),
-              IsOkAndHolds(plan->partitions[0]));
+  const v1::JobTables& tables = request.tables();
+  EXPECT_EQ(tables.ranks(), 4u);
+  EXPECT_THAT(FromProto(tables.sync()), IsOkAndHolds(plan->spec.sync));
+  EXPECT_EQ(tables.steps_per_epoch(), 9u);
+  EXPECT_EQ(tables.epochs(), 6u);
+  EXPECT_TRUE(tables.epoch_barrier());
+  EXPECT_TRUE(tables.skip_non_finite());
+  ASSERT_EQ(tables.tables_size(), 2);
+  EXPECT_THAT(FromProto(tables.tables(1)), IsOkAndHolds(plan->tables[1]));
+  ASSERT_EQ(request.replicas_size(), 1);
+  EXPECT_EQ(request.replicas(0).table(), 1u);
+  EXPECT_EQ(request.replicas(0).epoch(), 1u);
+  EXPECT_EQ(request.replicas(0).duty(), v1::REPLICA_DUTY_LEAD);
 }
 
 TEST(OrderCodecTest, AStartSaysAllThatAWorkerNeeds) {

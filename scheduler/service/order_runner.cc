@@ -13,13 +13,16 @@
 #include "common/rpc/call.h"
 #include "common/status/status_macros.h"
 #include "common/wire/dataset_codec.h"
+#include "common/wire/replica_codec.h"
 #include "proto/parameters.grpc.pb.h"
+#include "proto/replicas.grpc.pb.h"
 #include "proto/tasks.grpc.pb.h"
 #include "scheduler/io/job_files.h"
 #include "scheduler/io/job_record.h"
 #include "scheduler/io/model_transfer.h"
 #include "scheduler/io/score_spool.h"
 #include "scheduler/service/order_codec.h"
+#include "scheduler/service/replica_order_codec.h"
 
 namespace seraph {
 namespace {
@@ -182,6 +185,9 @@ struct OrderRunner::CarryOut {
                             std::function<void(grpc::Status)>),
       std::type_identity_t<Request> request, absl::Duration timeout,
       std::function<absl::StatusOr<ReplyBody>(const Answer&)> decode) {
+    if constexpr (requires { request.set_term(0); }) {
+      request.set_term(runner.options_.term);
+    }
     const OrderId id = order.id;
     const std::shared_ptr<Cancellation> cancellation = runner.Begin(id);
     std::shared_ptr<typename Service::Stub> stub =
@@ -206,6 +212,7 @@ struct OrderRunner::CarryOut {
 
   using Tasks = v1::Tasks::StubInterface::async_interface;
   using Parameters = v1::Parameters::StubInterface::async_interface;
+  using Replicas = v1::Replicas::StubInterface::async_interface;
 
   void operator()(const ScanPiece& piece) {
     CallNode<v1::Tasks, Tasks, v1::ScanRequest, v1::ScanReply>(
@@ -221,6 +228,69 @@ struct OrderRunner::CarryOut {
     CallNode<v1::Tasks, Tasks, v1::RunRanksRequest, v1::RunRanksReply>(
         &Tasks::RunRanks, RunRanksRequestOf(order.job, *order.to, run),
         3 * timeout(), Nothing<v1::RunRanksReply>);
+  }
+
+  void operator()(const UpdatePlacements& update) {
+    CallNode<v1::Tasks, Tasks, v1::UpdatePlacementsRequest,
+             v1::UpdatePlacementsReply>(
+        &Tasks::UpdatePlacements, UpdateRequestOf(order.job, *order.to, update),
+        timeout(), Nothing<v1::UpdatePlacementsReply>);
+  }
+
+  void operator()(const ConfigureReplicas& configure) {
+    CallNode<v1::Replicas, Replicas, v1::ConfigureRequest, v1::ConfigureReply>(
+        &Replicas::Configure,
+        ConfigureRequestOf(order.job, *order.to, configure), timeout(),
+        ConfiguredOf);
+  }
+
+  void operator()(const RecruitReplica& recruit) {
+    CallNode<v1::Replicas, Replicas, v1::RecruitRequest, v1::RecruitReply>(
+        &Replicas::Recruit, RecruitRequestOf(order.job, *order.to, recruit),
+        3 * timeout(),
+        [](const v1::RecruitReply& reply) -> absl::StatusOr<ReplyBody> {
+          return Recruited{reply.epoch(), reply.recruit()};
+        });
+  }
+
+  void operator()(const HandOver& hand_over) {
+    CallNode<v1::Replicas, Replicas, v1::HandOverRequest, v1::HandOverReply>(
+        &Replicas::HandOver, HandOverRequestOf(order.job, *order.to, hand_over),
+        timeout(),
+        [](const v1::HandOverReply& reply) -> absl::StatusOr<ReplyBody> {
+          return HandedOver{FromProto(reply.last())};
+        });
+  }
+
+  void operator()(const BeginCut& begin) {
+    CallNode<v1::Replicas, Replicas, v1::BeginCutRequest, v1::BeginCutReply>(
+        &Replicas::BeginCut, BeginCutRequestOf(order.job, *order.to, begin),
+        timeout(), [](const v1::BeginCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutClocksOf(reply.clocks()));
+        });
+  }
+
+  void operator()(const TakeCut& take) {
+    CallNode<v1::Replicas, Replicas, v1::TakeCutRequest, v1::TakeCutReply>(
+        &Replicas::TakeCut, TakeCutRequestOf(order.job, *order.to, take),
+        timeout(), [](const v1::TakeCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutClocksOf(reply.clocks()));
+        });
+  }
+
+  void operator()(const WriteCut& write) {
+    // As long as the disk takes.
+    CallNode<v1::Replicas, Replicas, v1::WriteCutRequest, v1::WriteCutReply>(
+        &Replicas::WriteCut, WriteCutRequestOf(order.job, *order.to, write),
+        60 * timeout(), [](const v1::WriteCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutWrittenOf(reply));
+        });
+  }
+
+  void operator()(const DropCut& drop) {
+    CallNode<v1::Replicas, Replicas, v1::DropCutRequest, v1::DropCutReply>(
+        &Replicas::DropCut, DropCutRequestOf(order.job, *order.to, drop),
+        timeout(), Nothing<v1::DropCutReply>);
   }
 
   void operator()(const StopJob&) {

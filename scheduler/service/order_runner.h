@@ -27,6 +27,7 @@
 namespace seraph {
 
 struct OrderRunnerOptions {
+  uint64_t term = 1;  // Of the scheduler: nodes refuse older ones.
   absl::Duration call_timeout = absl::Seconds(10);
   GrpcPartitionRowsOptions rows;
 };

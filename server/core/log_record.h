@@ -9,17 +9,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/key.h"
+#include "common/cluster/replica.h"
 
 namespace seraph {
-
-// A place in a partition's log. Numbers run from 1 without gaps; the epoch is
-// that of the primary that appended the record.
-struct LogPosition {
-  uint64_t epoch = 0;
-  uint64_t number = 0;
-
-  friend auto operator<=>(const LogPosition&, const LogPosition&) = default;
-};
 
 // Which life of which rank speaks.
 struct RankName {

@@ -113,19 +113,20 @@ absl::Status ParameterService::Assign(
   SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
   Assignment assignment;
   assignment.job = JobNameOf(request.job());
-  assignment.ranks = request.ranks();
-  SERAPH_ASSIGN_OR_RETURN(assignment.sync.spec, FromProto(request.sync()));
-  assignment.sync.epoch_barrier = request.epoch_barrier();
-  assignment.steps_per_epoch = request.steps_per_epoch();
-  assignment.epochs = request.epochs();
-  assignment.skip_non_finite = request.skip_non_finite();
-  for (const v1::TableSpec& message : request.tables()) {
+  const v1::JobTables& tables = request.tables();
+  assignment.ranks = tables.ranks();
+  SERAPH_ASSIGN_OR_RETURN(assignment.sync.spec, FromProto(tables.sync()));
+  assignment.sync.epoch_barrier = tables.epoch_barrier();
+  assignment.steps_per_epoch = tables.steps_per_epoch();
+  assignment.epochs = tables.epochs();
+  assignment.skip_non_finite = tables.skip_non_finite();
+  for (const v1::TableSpec& message : tables.tables()) {
     SERAPH_ASSIGN_OR_RETURN(TableSpec table, FromProto(message));
     assignment.tables.push_back(std::move(table));
   }
-  for (const v1::PartitionPlacement& place : request.partitions()) {
+  for (const v1::ReplicaOrder& replica : request.replicas()) {
     assignment.pieces.push_back(
-        {place.table(), place.partition(), place.epoch()});
+        {replica.table(), replica.partition(), replica.epoch()});
   }
   return jobs_.Assign(assignment);
 }
@@ -227,7 +228,7 @@ grpc::ServerUnaryReactor* ParameterService::DescribeServer(
   reply->set_incarnation(incarnation_);
   for (const auto& job : jobs_.All()) {
     for (const auto& [place, actor] : job->partitions) {
-      v1::PartitionState* state = reply->add_partitions();
+      v1::PartitionDescription* state = reply->add_partitions();
       state->set_job(job->name.id);
       state->set_table(job->tables[place.first].name);
       state->set_partition(place.second);

@@ -55,14 +55,16 @@ class ParameterServiceTest : public ::testing::Test {
     order.mutable_job()->set_id("job");
     order.mutable_job()->set_generation(3);
     order.set_incarnation(kIncarnation);
-    order.set_ranks(2);
-    order.mutable_sync()->set_mode(mode);
-    order.mutable_sync()->set_combine("sum");
-    order.set_steps_per_epoch(10);
-    order.set_epochs(2);
-    ToProto(table, order.add_tables());
+    v1::JobTables* tables = order.mutable_tables();
+    tables->set_ranks(2);
+    tables->mutable_sync()->set_mode(mode);
+    tables->mutable_sync()->set_combine("sum");
+    tables->set_steps_per_epoch(10);
+    tables->set_epochs(2);
+    ToProto(table, tables->add_tables());
     for (uint32_t p = 0; p < table.partitions; ++p) {
-      v1::PartitionPlacement* place = order.add_partitions();
+      v1::ReplicaOrder* place = order.add_replicas();
+      place->set_duty(v1::REPLICA_DUTY_LEAD);
       place->set_partition(p);
       place->set_epoch(1);
     }
