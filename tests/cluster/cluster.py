@@ -44,10 +44,10 @@ class Result:
         return self.json["epochs"][-1][part]
 
 
-def call(*arguments, timeout=300, **keywords):
+def call(*arguments, timeout=300, wrap=lambda command: command, **keywords):
     """Runs seraphctl to its end."""
     return Result(subprocess.run(
-        [SERAPHCTL, *map(str, arguments)], stdout=subprocess.PIPE,
+        wrap([SERAPHCTL, *map(str, arguments)]), stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, timeout=timeout, check=False,
         **keywords))
 
@@ -142,8 +142,8 @@ class Cluster:
         command = [DAEMONS[role], "--ready-file", ready]
         for one in sets:
             command += ["--set", one]
-        self.daemons[name] = subprocess.Popen(command, stderr=log,
-                                              stdout=log)
+        self.daemons[name] = subprocess.Popen(self.command_of(name, command),
+                                              stderr=log, stdout=log)
         log.close()
         deadline = time.monotonic() + 30
         while not os.path.exists(ready):
@@ -156,6 +156,11 @@ class Cluster:
         with open(ready, encoding="utf-8") as file:
             self.addresses[name] = file.read().strip()
 
+    def command_of(self, name, command):
+        """Where and how a program runs; `name`: a daemon, or seraphctl."""
+        del name
+        return command
+
     def log(self, name):
         with open(os.path.join(self.folder, f"{name}.log"),
                   encoding="utf-8") as file:
@@ -164,8 +169,7 @@ class Cluster:
     def wait_for(self, alive):
         deadline = time.monotonic() + 30
         while True:
-            nodes = call("cluster", "--scheduler", self.scheduler, "-o",
-                         "json").json["nodes"]
+            nodes = self.call("cluster", "-o", "json").json["nodes"]
             if sum(node["state"] == "ALIVE" for node in nodes) == alive:
                 return
             if time.monotonic() > deadline:
@@ -173,7 +177,9 @@ class Cluster:
             time.sleep(0.05)
 
     def call(self, *arguments, **keywords):
-        return call(*arguments, "--scheduler", self.scheduler, **keywords)
+        return call(*arguments, "--scheduler", self.scheduler,
+                    wrap=lambda command: self.command_of("seraphctl", command),
+                    **keywords)
 
     def kill(self, name):
         self.daemons[name].send_signal(signal.SIGKILL)
