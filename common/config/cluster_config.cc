@@ -131,7 +131,19 @@ void VisitServer(Section& section, Server* server) {
            "fit fails, and says so.")
       .Between(16 * kMiB, 16384 * kGiB)
       .BindSize(&server->memory_limit_bytes);
+  section
+      .Key("inflight_limit",
+           "Memory for requests that are not answered yet; beyond it clients "
+           "are told to try again. 0B: a quarter of memory_limit.")
+      .Between(0, 16384 * kGiB)
+      .BindSize(&server->inflight_limit_bytes);
   VisitThreads(section, &server->threads);
+  section
+      .Key("drain_timeout",
+           "How long it stays after SIGTERM until others have taken over what "
+           "it holds. 0s: it leaves at once.")
+      .Between(0, 3600)
+      .Bind(&server->drain_timeout);
 }
 
 void VisitWorker(Section& section, Worker* worker) {

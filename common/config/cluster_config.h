@@ -43,7 +43,11 @@ struct ClusterConfig {
     std::string listen = "127.0.0.1:7401";
     std::string advertise;  // "": the address that it listens on.
     uint64_t memory_limit_bytes = uint64_t{4} << 30;
+    // Of requests that are not answered yet. 0: a quarter of memory_limit.
+    uint64_t inflight_limit_bytes = 0;
     uint32_t threads = 0;  // 0: one per core.
+    // How long a stopping server waits for others to take over.
+    absl::Duration drain_timeout = absl::Seconds(30);
     friend bool operator==(const Server&, const Server&) = default;
   };
 
