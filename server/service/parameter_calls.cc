@@ -98,6 +98,10 @@ void Fill(absl::StatusOr<Reply> result, v1::ExchangeReply* reply, Place place) {
   } else {
     reply->set_error_code(static_cast<int>(result.status().code()));
     reply->set_error_message(std::string(result.status().message()));
+    reply->set_error_reason(ReasonOf(result.status()));
+    if (const auto after = RetryAfterOf(result.status()); after.has_value()) {
+      reply->set_retry_after_ms(absl::ToInt64Milliseconds(*after));
+    }
   }
 }
 
@@ -235,6 +239,8 @@ void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
     absl::Status status;
     RankProgress progress;
     bool is_ledger = false;
+    uint32_t table = 0;
+    uint32_t partition = 0;
   };
   const auto& partitions = (*job)->partitions;
   auto join = Join<Begun>::Of(
@@ -242,10 +248,15 @@ void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
       [done = std::move(done)](std::vector<Begun> all) mutable {
         v1::BeginAttemptReply reply;
         std::optional<Clock> least;
+        Clock furthest;
         for (const Begun& one : all) {
           if (!one.status.ok()) return done(one.status);
           least =
               std::min(least.value_or(one.progress.next), one.progress.next);
+          furthest = std::max(furthest, one.progress.next);
+          v1::BegunPartition* begun = reply.add_partitions();
+          begun->set_table(one.table);
+          begun->set_partition(one.partition);
           if (!one.is_ledger) continue;
           for (const LedgerRecord& record : one.progress.ledger) {
             EncodeLedger(record, reply.add_ledger());
@@ -254,15 +265,19 @@ void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
         if (least.has_value()) {
           reply.mutable_clock()->set_epoch(least->epoch);
           reply.mutable_clock()->set_step(least->step);
+          reply.mutable_furthest()->set_epoch(furthest.epoch);
+          reply.mutable_furthest()->set_step(furthest.step);
         }
         done(std::move(reply));
       });
   size_t index = 0;
   for (const auto& [place, actor] : partitions) {
     actor->BeginAttempt(
-        *rank, [join, i = index++, is_ledger = actor->options().is_ledger](
-                   absl::Status status, const RankProgress& progress) {
-          join->Set(i, {std::move(status), progress, is_ledger});
+        *rank,
+        [join, i = index++, is_ledger = actor->options().is_ledger,
+         place = place](absl::Status status, const RankProgress& progress) {
+          join->Set(i, {std::move(status), progress, is_ledger, place.first,
+                        place.second});
         });
   }
 }
