@@ -137,9 +137,9 @@ absl::Status LocalCluster::StartDaemon(
     child.argv.push_back("--set");
     child.argv.push_back(set);
   }
-  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> daemon,
+  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> process,
                           ChildProcess::Start(child));
-  daemons_.push_back(std::move(daemon));
+  daemons_.push_back({std::move(child), std::move(process)});
   return absl::OkStatus();
 }
 
@@ -152,13 +152,13 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
     // Before the ready files: one that ended after it was ready is noticed.
     SERAPH_RETURN_IF_ERROR(Check());
     while (from + addresses.size() < daemons_.size()) {
-      const ChildProcess& next = *daemons_[from + addresses.size()];
+      const ChildProcess& next = *daemons_[from + addresses.size()].process;
       std::optional<std::string> address = ReadLine(ReadyFile(next.name()));
       if (!address.has_value()) break;
       addresses.push_back(*std::move(address));
     }
     if (from + addresses.size() == daemons_.size()) return addresses;
-    const ChildProcess& waited_for = *daemons_[from + addresses.size()];
+    const ChildProcess& waited_for = *daemons_[from + addresses.size()].process;
     if (clock.Now() >= end) {
       KeepFolder();
       return absl::DeadlineExceededError(absl::StrCat(
@@ -174,16 +174,43 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
 }
 
 absl::Status LocalCluster::Check() {
-  for (const std::unique_ptr<ChildProcess>& daemon : daemons_) {
-    const std::optional<std::string>& end = daemon->Poll();
-    if (!end.has_value()) continue;
-    KeepFolder();
-    return absl::InternalError(
-        absl::StrCat(daemon->name(), " of the local cluster ", *end,
-                     "; its last log lines:\n", daemon->LogTail(kTailLines),
-                     "all of its log: ", daemon->log_path()));
+  for (const Daemon& daemon : daemons_) {
+    const std::optional<std::string>& end = daemon.process->Poll();
+    if (end.has_value()) return ErrorOf(daemon, *end);
   }
   return absl::OkStatus();
+}
+
+absl::Status LocalCluster::ErrorOf(const Daemon& daemon,
+                                   const std::string& end) {
+  KeepFolder();
+  const ChildProcess& process = *daemon.process;
+  return absl::InternalError(absl::StrCat(
+      process.name(), " of the local cluster ", end, "; its last log lines:\n",
+      process.LogTail(kTailLines), "all of its log: ", process.log_path()));
+}
+
+absl::StatusOr<std::vector<std::string>> LocalCluster::Revive() {
+  std::vector<std::string> done;
+  for (Daemon& daemon : daemons_) {
+    const std::optional<std::string>& end = daemon.process->Poll();
+    if (!end.has_value()) continue;
+    if (daemon.restarts >= options_.restarts) return ErrorOf(daemon, *end);
+    ++daemon.restarts;
+    if (&daemon == &daemons_.front()) {
+      // Where everybody looks for it.
+      for (std::string& argument : daemon.command.argv) {
+        if (argument == kAnyPort) argument = scheduler_address_;
+      }
+    }
+    std::error_code error;
+    std::filesystem::remove(ReadyFile(daemon.command.name), error);
+    done.push_back(
+        absl::StrCat(daemon.command.name, " ", *end, "; it is started again"));
+    SERAPH_ASSIGN_OR_RETURN(daemon.process,
+                            ChildProcess::Start(daemon.command));
+  }
+  return done;
 }
 
 void LocalCluster::Stop() {
@@ -199,17 +226,18 @@ void LocalCluster::StopDaemons(size_t begin, size_t end) {
   const MonotonicClock& clock = *MonotonicClock::Real();
   const absl::Duration deadline = clock.Now() + options_.stop_timeout;
   const int interrupts = interrupt_.times();
-  for (size_t i = begin; i < end; ++i) daemons_[i]->Signal(SIGTERM);
+  for (size_t i = begin; i < end; ++i) daemons_[i].process->Signal(SIGTERM);
   for (size_t i = begin; i < end; ++i) {
-    while (!daemons_[i]->Poll().has_value()) {
+    while (!daemons_[i].process->Poll().has_value()) {
       if (clock.Now() >= deadline || interrupt_.times() > interrupts) {
-        daemons_[i].reset();  // Kills it.
+        daemons_[i].process.reset();  // Kills it.
         break;
       }
       interrupt_.WaitFor(kPollInterval, interrupts);
     }
   }
-  std::erase(daemons_, nullptr);
+  std::erase_if(daemons_,
+                [](const Daemon& daemon) { return daemon.process == nullptr; });
 }
 
 std::string LocalCluster::ReadyFile(const std::string& name) const {

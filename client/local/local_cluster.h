@@ -25,6 +25,8 @@ struct LocalClusterOptions {
   absl::Duration start_timeout = absl::Seconds(60);
   // From the request to end to the kill; longer than the daemons' own.
   absl::Duration stop_timeout = absl::Seconds(10);
+  // How often each daemon that ends before its time is started again.
+  int restarts = 20;
 };
 
 // One scheduler, and servers and workers that know it, each listening on a free
@@ -55,6 +57,11 @@ class LocalCluster {
   // last lines of its log. The folder then stays, for its logs.
   absl::Status Check();
 
+  // Starts daemons that have ended again: the scheduler finds its job, the job
+  // goes on without the others meanwhile. Returns what was done, a line each.
+  // Errors: as Check, for a daemon that has ended too often.
+  absl::StatusOr<std::vector<std::string>> Revive();
+
   // Ends all daemons, workers and servers before the scheduler: asks them, and
   // kills those that still run after the timeout, or when the user asks to stop
   // from now on. Removes the folder. Returns when nothing runs any more.
@@ -68,8 +75,15 @@ class LocalCluster {
                std::string folder);
 
   absl::Status StartAll();
+  struct Daemon {
+    ChildProcessOptions command;
+    std::unique_ptr<ChildProcess> process;
+    int restarts = 0;
+  };
+
   absl::Status StartDaemon(const std::string& program, const std::string& name,
                            const std::vector<std::string>& arguments);
+  absl::Status ErrorOf(const Daemon& daemon, const std::string& end);
   // Waits until daemons_[from, end) have written their ready files; returns the
   // addresses in them.
   absl::StatusOr<std::vector<std::string>> WaitUntilReady(size_t from);
@@ -82,7 +96,7 @@ class LocalCluster {
   const int lock_fd_;  // Says that the folder is in use; -1: it has no lock.
   bool keep_folder_ = false;
   std::string scheduler_address_;
-  std::vector<std::unique_ptr<ChildProcess>> daemons_;  // Scheduler first.
+  std::vector<Daemon> daemons_;  // Scheduler first.
 };
 
 // The environment for the daemons of a local cluster: `environment` without

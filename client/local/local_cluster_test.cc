@@ -24,9 +24,11 @@ namespace seraph {
 namespace {
 
 using ::seraph::testing::IsOk;
+using ::seraph::testing::IsOkAndHolds;
 using ::seraph::testing::StatusIs;
 using ::seraph::testing::TempFolder;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -131,6 +133,50 @@ TEST_F(LocalClusterTest, RemovesWhatAKilledProcessLeftAndNothingElse) {
               UnorderedElementsAre(
                   "seraph-run-kept", "other",
                   std::filesystem::path((*second)->folder()).filename()));
+}
+
+TEST_F(LocalClusterTest, StartsDaemonsAgainThatEndedBeforeTheirTime) {
+  for (const char* name : {"SCHEDULER", "WORKER_0"}) {
+    Behave(name, "late-death");
+  }
+  options_.restarts = 1;
+  auto cluster = LocalCluster::Start(options_, &interrupt_);
+  ASSERT_THAT(cluster, IsOk());
+  const std::string folder = (*cluster)->folder();
+  EXPECT_THAT((*cluster)->Revive(), IsOkAndHolds(IsEmpty()));
+
+  std::ofstream(folder + "/die") << "now";
+  while ((*cluster)->Check().ok() || Processes().size() > 2) {
+  }
+  std::filesystem::remove(folder + "/die");
+  const auto notes = (*cluster)->Revive();
+  EXPECT_THAT(notes,
+              IsOkAndHolds(UnorderedElementsAre(
+                  "scheduler ended with exit code 9; it is started again",
+                  "worker-0 ended with exit code 9; it is started again")));
+  // Where the others look for it.
+  EXPECT_THAT(Processes(),
+              Contains(AllOf(HasSubstr("scheduler.ready"),
+                             HasSubstr((*cluster)->scheduler_address()))));
+}
+
+TEST_F(LocalClusterTest, GivesUpOnADaemonThatEndsAgainAndAgain) {
+  Behave("SERVER_0", "late-death");
+  options_.restarts = 2;
+  auto cluster = LocalCluster::Start(options_, &interrupt_);
+  ASSERT_THAT(cluster, IsOk());
+  std::ofstream((*cluster)->folder() + "/die") << "now";
+  absl::Status status;
+  int restarts = 0;
+  while (status.ok()) {
+    const auto notes = (*cluster)->Revive();
+    status = notes.status();
+    if (notes.ok()) restarts += notes->size();
+  }
+  EXPECT_EQ(restarts, 2);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
+                               HasSubstr("server-0 of the local cluster ended "
+                                         "with exit code 9")));
 }
 
 TEST_F(LocalClusterTest, ShowsTheLastWordsOfADaemonThatDiesAtItsStart) {

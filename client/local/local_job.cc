@@ -96,14 +96,26 @@ class LocalJob {
                           last_heard = env_.clock->Now();
                           result_.job = job;
                           progress_.Update(job);
+                          if (!HasEnded(job.state)) Revive().IgnoreError();
                         })
               .status();
       const bool silent = status.code() == absl::StatusCode::kUnavailable;
       if (!silent || env_.clock->Now() - last_heard >= kSilencePatience) {
         return status;
       }
-      SERAPH_RETURN_IF_ERROR(CheckAfter(status));
+      if (env_.interrupt->WaitFor(kPollInterval)) {
+        return absl::CancelledError("interrupted");
+      }
+      SERAPH_RETURN_IF_ERROR(Revive());
     }
+  }
+
+  // A daemon that ends before its time is no end of the job: it goes on.
+  absl::Status Revive() {
+    SERAPH_ASSIGN_OR_RETURN(const std::vector<std::string> done,
+                            cluster_->Revive());
+    for (const std::string& note : done) progress_.Note(note);
+    return absl::OkStatus();
   }
 
   // The job did not come to an end of its own.
