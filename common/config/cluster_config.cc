@@ -96,6 +96,13 @@ void VisitScheduler(Section& section, Scheduler* scheduler) {
            "nothing is kept over a restart.")
       .Bind(&scheduler->state_directory);
   section
+      .Key(
+          "checkpoint_directory",
+          "Where checkpoints go that a job without `checkpoint` is asked for. "
+          "The scheduler and all servers must see it at the same place. Empty: "
+          "`checkpoints` in state_directory.")
+      .Bind(&scheduler->checkpoint_directory);
+  section
       .Key("heartbeat_interval",
            "How often a server or worker says it is here.")
       .Between(0.01, 60)

@@ -33,6 +33,8 @@ struct ClusterConfig {
   struct Scheduler {
     std::string listen = "127.0.0.1:7400";
     std::string state_directory;  // "": keeps nothing over a restart.
+    // Of jobs that name none. "": in state_directory.
+    std::string checkpoint_directory;
     absl::Duration heartbeat_interval = absl::Seconds(1);
     // The lease: a node that is silent for longer is dead.
     absl::Duration heartbeat_timeout = absl::Seconds(5);

@@ -98,15 +98,13 @@ void VisitTables(Section& section, const ModelSpec& model, TablesSpec* tables) {
       .Between(1, 4096)
       .DefaultText("tables.partitions of the cluster")
       .Bind(&tables->partitions);
-  section.Key("replicas", "Copies of each partition. This version has one.")
-      .AtLeast(1)
+  section
+      .Key("replicas",
+           "Copies of each partition, on different servers: with all of them "
+           "in step, the loss of all but one loses nothing. No more than the "
+           "cluster has servers.")
+      .Between(1, 16)
       .Bind(&tables->replicas);
-  if (tables->replicas > 1) {
-    section.Complain("replicas",
-                     absl::StrCat(tables->replicas,
-                                  ": this version keeps one copy of each "
-                                  "partition; leave it at 1"));
-  }
   section
       .Key("min_in_sync",
            "With fewer copies in step than this a partition waits.")
@@ -129,15 +127,25 @@ void VisitTables(Section& section, const ModelSpec& model, TablesSpec* tables) {
 }
 
 void VisitCheckpoint(Section& section, CheckpointSpec* checkpoint) {
-  section.Key("directory", "Where checkpoints go, relative to the job file.")
+  section
+      .Key("directory",
+           "Where checkpoints go, relative to the job file: into a folder "
+           "named by the job's id. The scheduler and all servers must see it "
+           "at the same place.")
       .Required()
       .NotEmpty()
       .Bind(&checkpoint->directory);
   section.Key("every_epochs", "Epochs between checkpoints. 0: none by epochs.")
       .Bind(&checkpoint->every_epochs);
-  section.Key("every_clocks", "Clocks between checkpoints. 0: none by clocks.")
+  section
+      .Key("every_clocks",
+           "Clocks between checkpoints, of the slowest rank. 0: none by "
+           "clocks.")
       .Bind(&checkpoint->every_clocks);
-  section.Key("keep", "Checkpoints that are kept.")
+  section
+      .Key("keep",
+           "Checkpoints that are kept; older ones are removed, with the files "
+           "that no kept one needs.")
       .AtLeast(1)
       .Bind(&checkpoint->keep);
   if (checkpoint->every_epochs == 0 && checkpoint->every_clocks == 0) {
@@ -168,14 +176,13 @@ void VisitJob(Section& root, JobSpec* job) {
   root.Map("tables", "Where the parameters are.",
            [&](Section& s) { VisitTables(s, job->model, &job->tables); });
   root.OptionalMap<CheckpointSpec>(
-      "checkpoint", "Not in this version: leave it out.", &job->checkpoint,
-      [](Section& s, CheckpointSpec* checkpoint) {
+      "checkpoint",
+      "What a job goes back to when it has lost all copies of a partition, and "
+      "when it is resumed. Absent: only to what `seraphctl checkpoint` and "
+      "`pause` wrote, or to its start.",
+      &job->checkpoint, [](Section& s, CheckpointSpec* checkpoint) {
         VisitCheckpoint(s, checkpoint);
       });
-  if (job->checkpoint.has_value()) {
-    root.Complain("checkpoint",
-                  "this version takes no checkpoints; leave it out");
-  }
   root.Map("init", "Where the parameters start.", [&](Section& s) {
     s.Key("model",
           "A model to go on from, relative to the job file. Empty: the job "

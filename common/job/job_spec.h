@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/config/key_info.h"
 #include "common/dataset/data_options.h"
@@ -64,6 +65,9 @@ struct TrainSpec {
   double clip_norm = 0;  // Of a rank's gradient over all tables; 0: none.
   ScheduleSpec schedule;
   NonFiniteAction on_non_finite = NonFiniteAction::kFail;
+  // A rank whose clock stands still for longer, while others wait for it, is
+  // handed out anew. 0: never.
+  absl::Duration stall_timeout = absl::Minutes(10);
   std::optional<StopSpec> stop;
 
   friend bool operator==(const TrainSpec&, const TrainSpec&) = default;

@@ -215,19 +215,18 @@ INSTANTIATE_TEST_SUITE_P(
             {"sync.combine=avg"},
             "unknown value 'avg'; known are mean, sum"},
         Bad{"NoPartitions", {"tables.partitions=0"}, "0 is not in 1..4096"},
-        Bad{"Replicas",
-            {"tables.replicas=2"},
-            "2: this version keeps one copy of each partition; leave it at 1"},
-        Bad{"NoReplicas", {"tables.replicas=0"}, "0 is not >= 1"},
+        Bad{"NoReplicas", {"tables.replicas=0"}, "0 is not in 1..16"},
+        Bad{"TooManyReplicas", {"tables.replicas=17"}, "17 is not in 1..16"},
         Bad{"MoreInSyncThanThereAre",
             {"tables.min_in_sync=2"},
             "2 is more than the 1 of tables.replicas"},
         Bad{"ScrambledDense",
             {"tables.scramble=true", "model.keys=5"},
             "is for sparse tables: model.keys makes dense ones"},
-        Bad{"Checkpoint",
-            {"checkpoint={directory: ckpt}"},
-            "this version takes no checkpoints; leave it out"},
+        Bad{"NoStallTimeout",
+            {"train.stall_timeout=600"},
+            "expected a duration such as 500ms, 5s or 2m, got '600': add a "
+            "unit"},
         Bad{"NoOutput", {"output.directory=''"}, "must not be empty"}),
     [](const auto& info) { return info.param.name; });
 
@@ -263,7 +262,7 @@ TEST(JobSpecRefusesTest, WhatIsMissing) {
   EXPECT_EQ(Complaints("# nothing\n"), "job.yaml:1:1: the file is empty");
 }
 
-TEST(JobSpecRefusesTest, ACheckpointIsCheckedAllTheSame) {
+TEST(JobSpecRefusesTest, ACheckpointThatCannotBe) {
   EXPECT_THAT(
       Complaints(absl::StrCat(kMinimalJob,
                               "checkpoint: {every_epochs: 0, keep: 0}\n")),

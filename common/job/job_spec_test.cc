@@ -106,7 +106,14 @@ TEST(JobSpecTest, ReadsEveryValue) {
   EXPECT_EQ(job.sync.combine, Combine::kSum);
   EXPECT_EQ(job.sync.pipeline, 2);
   EXPECT_EQ(job.tables.partitions, 64);
-  EXPECT_EQ(job.checkpoint, std::nullopt);
+  ASSERT_TRUE(job.checkpoint.has_value());
+  EXPECT_EQ(job.checkpoint->directory, "ckpt");
+  EXPECT_EQ(job.checkpoint->every_epochs, 2);
+  EXPECT_EQ(job.checkpoint->every_clocks, 500);
+  EXPECT_EQ(job.checkpoint->keep, 4);
+  EXPECT_EQ(job.tables.replicas, 3);
+  EXPECT_EQ(job.tables.min_in_sync, 2);
+  EXPECT_EQ(job.train.stall_timeout, absl::Seconds(90));
   EXPECT_EQ(job.init_model, "../old/model");
   EXPECT_EQ(job.output_directory, "/tmp/out dir");
 }

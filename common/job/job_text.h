@@ -55,6 +55,7 @@ train:
     clip_norm: 10
   schedule: {kind: cosine, total_steps: 5000, min_factor: 0.1, warmup_steps: 100}
   on_non_finite: skip
+  stall_timeout: 90s
   stop: {metric: rmse, patience: 4}
 sync:
   mode: ssp
@@ -63,9 +64,10 @@ sync:
   pipeline: 2
 tables:
   partitions: 64
-  replicas: 1
-  min_in_sync: 1
+  replicas: 3
+  min_in_sync: 2
   scramble: false
+checkpoint: {directory: ckpt, every_epochs: 2, every_clocks: 500, keep: 4}
 init: {model: ../old/model}
 output: {directory: /tmp/out dir}
 )";

@@ -258,6 +258,12 @@ void VisitTrain(Section& section, const ModelSpec& model, bool model_known,
            "A gradient or loss that is NaN or infinite stops the job, or its "
            "batch is left out and counted.")
       .BindChoice<NonFiniteAction>(&train->on_non_finite, kNonFiniteActions);
+  section
+      .Key("stall_timeout",
+           "A rank that stands still for so long, while others wait for it, is "
+           "given to another worker. 0s: it never is.")
+      .Between(0, 7 * 24 * 3600)
+      .Bind(&train->stall_timeout);
   section.Map("optimizer",
               "How a push changes the weights. A key that the kind does not "
               "use is an error.",

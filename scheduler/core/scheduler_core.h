@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/cluster/held_partition.h"
 #include "common/cluster/node.h"
 #include "scheduler/job/epoch_barrier.h"
 #include "scheduler/job/job_machine.h"
@@ -22,6 +23,7 @@
 #include "scheduler/job/order.h"
 #include "scheduler/membership/node_registry.h"
 #include "scheduler/placement/node_choice.h"
+#include "scheduler/store/state_write.h"
 
 namespace seraph {
 
@@ -29,6 +31,7 @@ namespace seraph {
 
 struct NodeRegistered {
   Node node;
+  std::vector<HeldPartition> held;  // What the node has from before.
 };
 
 // NotFound: the node must register again.
@@ -101,7 +104,14 @@ using Event =
 struct Outcome {
   absl::Status status;  // The answer to whoever sent the event.
   std::string job;      // JobSubmitted: its id.
-  Orders orders;        // To be carried out, in this order.
+  // To be stored before the answer is given, any order is carried out, or
+  // anybody sees what has changed.
+  StateWrites writes;
+  Orders orders;  // To be carried out, in this order.
+  // Not OK: the stored state is an older one than what nodes have seen, or
+  // cannot be gone on with. Nothing may leave any more; the scheduler ends with
+  // this sentence.
+  absl::Status fatal;
 };
 
 struct SchedulerOptions {
