@@ -18,6 +18,7 @@
 #include "common/rpc/backoff.h"
 #include "common/rpc/call.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/scheduler_channel.h"
 #include "common/time/clock.h"
 #include "common/wire/cluster_codec.h"
 #include "proto/cluster.grpc.pb.h"
@@ -38,8 +39,7 @@ struct ClusterAgent::Impl {
   Impl(ClusterAgentOptions agent_options, ClusterAgentCallbacks agent_callbacks)
       : options(std::move(agent_options)),
         callbacks(std::move(agent_callbacks)),
-        channel(MakeChannel(options.scheduler, {})),
-        stub(v1::Cluster::NewStub(channel)),
+        scheduler(options.scheduler),
         backoff(options.retry_backoff, options.retry_backoff_max,
                 options.node.incarnation) {}
 
@@ -51,6 +51,7 @@ struct ClusterAgent::Impl {
 
   void SetConnected(bool connected);
   void LogOnce(const absl::Status& status);
+  void HearTerm(uint64_t heard);
 
   // A call that Stop cuts short.
   template <typename Request, typename Reply>
@@ -61,15 +62,18 @@ struct ClusterAgent::Impl {
 
   const ClusterAgentOptions options;
   ClusterAgentCallbacks callbacks;
-  const std::shared_ptr<grpc::Channel> channel;
-  const std::unique_ptr<v1::Cluster::Stub> stub;
+  SchedulerChannel scheduler;
   const MonotonicClock* const clock = MonotonicClock::Real();
 
   Backoff backoff;
   absl::Duration due;  // When to register, or the next heartbeat.
   bool registered = false;
   bool connected = false;
+  bool drained = false;
+  bool try_at_once = false;  // After a call that failed: elsewhere.
+  // Of the scheduler that we are registered with.
   uint64_t scheduler_incarnation = 0;
+  uint64_t term = 0;
   absl::Duration interval = absl::Seconds(1);
   absl::Duration heartbeat_timeout = absl::Seconds(5);
   std::string last_logged;  // So that a state that lasts is logged once.
@@ -120,8 +124,10 @@ absl::StatusOr<Reply> ClusterAgent::Impl::CallScheduler(
     void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
                           std::function<void(grpc::Status)>),
     const std::type_identity_t<Request>& request, absl::Duration timeout) {
+  const SchedulerChannel::Target target = scheduler.Get();
   // gRPC's own pause between attempts to connect must not add to ours.
-  if (!connected) ReconnectNow(channel.get());
+  if (!connected) ReconnectNow(target.channel.get());
+  const auto stub = v1::Cluster::NewStub(target.channel);
 
   absl::StatusOr<Reply> result;
   Notification ended;
@@ -138,6 +144,7 @@ absl::StatusOr<Reply> ClusterAgent::Impl::CallScheduler(
   // Stop may have come before there was a call to cancel.
   if (stopping.HasBeenNotified()) started.Cancel();
   ended.Wait();
+  try_at_once = scheduler.Report(target, result.status());
   return result;
 }
 
@@ -145,11 +152,23 @@ void ClusterAgent::Impl::Register() {
   v1::RegisterRequest request;
   request.set_cluster(options.cluster);
   ToProto(options.node, request.mutable_node());
+  if (options.terms != nullptr) request.set_term(options.terms->highest());
+  if (callbacks.held) {
+    for (const HeldPartition& held : callbacks.held()) {
+      v1::HeldPartition* message = request.add_held();
+      message->mutable_job()->set_id(held.job);
+      message->mutable_job()->set_generation(held.generation);
+      message->set_table(held.table);
+      message->set_partition(held.partition);
+      message->set_epoch(held.epoch);
+    }
+  }
   const absl::StatusOr<v1::RegisterReply> reply =
       CallScheduler(&Async::Register, request, options.call_timeout);
   if (!reply.ok()) {
     LogOnce(reply.status());
-    due = clock->Now() + backoff.Next();
+    due = clock->Now();
+    if (!try_at_once) due += backoff.Next();
     return;
   }
   backoff.Reset();
@@ -159,8 +178,10 @@ void ClusterAgent::Impl::Register() {
   heartbeat_timeout =
       std::max(interval, absl::Milliseconds(reply->heartbeat_timeout_ms()));
   scheduler_incarnation = reply->scheduler_incarnation();
-  spdlog::info("scheduler.registered address={} incarnation={:016x}",
-               options.scheduler, scheduler_incarnation);
+  term = reply->term();
+  HearTerm(term);
+  spdlog::info("scheduler.registered address={} incarnation={:016x} term={}",
+               scheduler.Get().address, scheduler_incarnation, term);
   due = clock->Now() + interval;
   SetConnected(true);
 }
@@ -169,11 +190,16 @@ void ClusterAgent::Impl::Heartbeat() {
   v1::HeartbeatRequest request;
   request.set_name(options.node.name);
   request.set_incarnation(options.node.incarnation);
-  const NodeLoad load = callbacks.load();
+  const NodeLoad load = callbacks.load ? callbacks.load() : NodeLoad();
   request.mutable_load()->set_memory_bytes(load.memory_bytes);
   request.mutable_load()->set_partitions(load.partitions);
   request.mutable_load()->set_rows(load.rows);
   request.mutable_load()->set_ranks(load.ranks);
+  if (callbacks.silent_peers) {
+    for (const uint64_t peer : callbacks.silent_peers()) {
+      request.add_silent_peers(peer);
+    }
+  }
   // A lost heartbeat must not cost the time of all that may follow it.
   const absl::StatusOr<v1::HeartbeatReply> reply =
       CallScheduler(&Async::Heartbeat, request,
@@ -182,26 +208,37 @@ void ClusterAgent::Impl::Heartbeat() {
   // From the start of this one, so that a slow answer moves no heartbeat.
   due = std::max(due + interval, clock->Now());
   if (reply.ok()) {
-    if (!connected) {
-      spdlog::info("scheduler.reachable address={}", options.scheduler);
+    HearTerm(reply->term());
+    if (reply->scheduler_incarnation() != scheduler_incarnation ||
+        reply->term() != term) {
+      // It has to hear what we have seen and hold.
+      spdlog::info(
+          "scheduler.changed incarnation={:016x} term={} next=register",
+          reply->scheduler_incarnation(), reply->term());
+      registered = false;
+      due = clock->Now();
+      return;
     }
-    if (reply->scheduler_incarnation() != scheduler_incarnation) {
-      scheduler_incarnation = reply->scheduler_incarnation();
-      spdlog::info("scheduler.restarted incarnation={:016x}",
-                   scheduler_incarnation);
+    if (!connected) {
+      spdlog::info("scheduler.reachable address={}", scheduler.Get().address);
     }
     SetConnected(true);
+    if (reply->drained() && !std::exchange(drained, true) &&
+        callbacks.on_drained) {
+      callbacks.on_drained();
+    }
     return;
   }
   if (absl::IsNotFound(reply.status())) {
-    spdlog::warn("scheduler.lost status={} next=drop_all_and_register",
+    spdlog::warn("scheduler.lost status={} next=register",
                  LogValue(reply.status()));
     registered = false;
     due = clock->Now();
     SetConnected(false);
-    callbacks.on_lost();
+    if (callbacks.on_lost) callbacks.on_lost();
     return;
   }
+  if (try_at_once) due = clock->Now();
   SetConnected(false);
   LogOnce(reply.status());
 }
@@ -210,10 +247,11 @@ void ClusterAgent::Impl::Leave() {
   v1::LeaveRequest request;
   request.set_name(options.node.name);
   request.set_incarnation(options.node.incarnation);
+  const auto stub = v1::Cluster::NewStub(scheduler.Get().channel);
   const auto reply =
       Call(stub->async(), &Async::Leave, request, {.timeout = kLeaveTimeout});
   if (reply.ok()) {
-    spdlog::info("scheduler.left address={}", options.scheduler);
+    spdlog::info("scheduler.left address={}", scheduler.Get().address);
   } else {
     spdlog::warn("scheduler.leave_failed status={} next=stop_anyway",
                  LogValue(reply.status()));
@@ -222,7 +260,13 @@ void ClusterAgent::Impl::Leave() {
 
 void ClusterAgent::Impl::SetConnected(bool now) {
   if (now) last_logged.clear();
-  if (std::exchange(connected, now) != now) callbacks.on_connected(now);
+  if (std::exchange(connected, now) != now && callbacks.on_connected) {
+    callbacks.on_connected(now);
+  }
+}
+
+void ClusterAgent::Impl::HearTerm(uint64_t heard) {
+  if (options.terms != nullptr) options.terms->Heard(heard);
 }
 
 void ClusterAgent::Impl::LogOnce(const absl::Status& status) {

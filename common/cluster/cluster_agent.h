@@ -2,23 +2,32 @@
 //
 // A thread and a connection of its own, so that heartbeats go out whatever else
 // the daemon does: register, heartbeat, register again when the scheduler does
-// not know us any more, leave.
+// not know us any more or is another one, leave.
 #ifndef SERAPH_COMMON_CLUSTER_CLUSTER_AGENT_H_
 #define SERAPH_COMMON_CLUSTER_CLUSTER_AGENT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "common/cluster/held_partition.h"
 #include "common/cluster/node.h"
+#include "common/cluster/term_guard.h"
 
 namespace seraph {
 
 struct ClusterAgentOptions {
-  std::string cluster;    // Its name.
-  std::string scheduler;  // Where it listens: common/rpc/address.h.
-  Node node;              // This daemon.
+  std::string cluster;  // Its name.
+  // Where the scheduler listens, or several do: "host:port[,host:port...]".
+  std::string scheduler;
+  Node node;  // This daemon.
+
+  // The daemon's, which hears of the terms of schedulers that answer, and from
+  // which they are told the highest. Must outlive the agent. May be null.
+  TermGuard* terms = nullptr;
 
   absl::Duration call_timeout = absl::Seconds(10);
 
@@ -28,24 +37,35 @@ struct ClusterAgentOptions {
 };
 
 // All run on the agent's thread, one at a time, and none after Stop returns.
-// They must be quick: heartbeats wait for them.
+// They must be quick: heartbeats wait for them. What is not set is not called.
 struct ClusterAgentCallbacks {
   // What the next heartbeat says.
   absl::AnyInvocable<NodeLoad()> load;
 
-  // The scheduler does not know this incarnation: it was declared dead, or the
-  // scheduler has forgotten everything. Either way it has given our work away
-  // or will: drop all of it. The agent registers again afterwards.
+  // What this daemon holds, for a scheduler that it registers with.
+  absl::AnyInvocable<std::vector<HeldPartition>()> held;
+
+  // Incarnations of servers that have not confirmed something for a lease.
+  absl::AnyInvocable<std::vector<uint64_t>()> silent_peers;
+
+  // The scheduler does not know this incarnation: it was declared dead, or
+  // another scheduler has started. Nothing is to be dropped for it: what was
+  // given away is ordered to be dropped. The agent registers again, as the same
+  // incarnation.
   absl::AnyInvocable<void()> on_lost;
 
   // Whether the scheduler knows us and answers; called at each change, first
   // with true. False is no reason to stop work: training goes on while no
   // scheduler is there.
   absl::AnyInvocable<void(bool connected)> on_connected;
+
+  // Nothing of any job is left here, and nothing will come: a daemon that
+  // drains may stop. Called once.
+  absl::AnyInvocable<void()> on_drained;
 };
 
 // Logs each change once: scheduler.registered, scheduler.unreachable,
-// scheduler.refused, scheduler.lost.
+// scheduler.refused, scheduler.lost, scheduler.changed.
 //
 // Threads: Start and Stop belong to the owner's thread.
 class ClusterAgent {

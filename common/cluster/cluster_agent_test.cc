@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "common/concurrent/mutex.h"
 #include "common/log/log.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/rpc_server.h"
+#include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_folder.h"
 #include "common/wire/cluster_codec.h"
@@ -81,6 +83,15 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
     MutexLock lock(&mu_);
     heartbeat_ = std::move(status);
   }
+  // What all further calls are answered with.
+  void SetTerm(uint64_t term) {
+    MutexLock lock(&mu_);
+    term_ = term;
+  }
+  void SetDrained() {
+    MutexLock lock(&mu_);
+    drained_ = true;
+  }
   // Register is never answered.
   void ParkRegister() {
     MutexLock lock(&mu_);
@@ -111,6 +122,7 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
     {
       MutexLock lock(&mu_);
       last_register_ = *request;
+      reply->set_term(term_);
       status = register_;
       park = park_;
     }
@@ -127,6 +139,8 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
     {
       MutexLock lock(&mu_);
       last_heartbeat_ = *request;
+      reply->set_term(term_);
+      reply->set_drained(drained_);
       status = heartbeat_;
       // Declared dead once: alive again after it has registered.
       if (absl::IsNotFound(heartbeat_)) heartbeat_ = absl::OkStatus();
@@ -164,6 +178,8 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
   absl::Status register_ ABSL_GUARDED_BY(mu_);
   absl::Status heartbeat_ ABSL_GUARDED_BY(mu_);
   bool park_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t term_ ABSL_GUARDED_BY(mu_) = 1;
+  bool drained_ ABSL_GUARDED_BY(mu_) = false;
   v1::RegisterRequest last_register_ ABSL_GUARDED_BY(mu_);
   v1::HeartbeatRequest last_heartbeat_ ABSL_GUARDED_BY(mu_);
   v1::LeaveRequest last_leave_ ABSL_GUARDED_BY(mu_);
@@ -200,22 +216,32 @@ class ClusterAgentTest : public ::testing::Test {
         ClusterAgentOptions{.cluster = "test",
                             .scheduler = address_,
                             .node = TestNode(),
+                            .terms = &terms_,
                             .call_timeout = absl::Hours(1),
                             .retry_backoff = absl::Milliseconds(1),
                             .retry_backoff_max = absl::Milliseconds(5)},
-        ClusterAgentCallbacks{.load =
-                                  [] {
-                                    return NodeLoad{.memory_bytes = 1,
-                                                    .partitions = 2,
-                                                    .rows = 3,
-                                                    .ranks = 4};
-                                  },
-                              .on_lost = [this] { diary_.Write("lost"); },
-                              .on_connected =
-                                  [this](bool connected) {
-                                    diary_.Write(connected ? "connected"
-                                                           : "disconnected");
-                                  }});
+        ClusterAgentCallbacks{
+            .load =
+                [] {
+                  return NodeLoad{.memory_bytes = 1,
+                                  .partitions = 2,
+                                  .rows = 3,
+                                  .ranks = 4};
+                },
+            .held =
+                [] {
+                  return std::vector<HeldPartition>{{"job-1", 2, 3, 4, 5}};
+                },
+            .silent_peers =
+                [] {
+                  return std::vector<uint64_t>{8, 9};
+                },
+            .on_lost = [this] { diary_.Write("lost"); },
+            .on_connected =
+                [this](bool connected) {
+                  diary_.Write(connected ? "connected" : "disconnected");
+                },
+            .on_drained = [this] { diary_.Write("drained"); }});
     agent_->Start();
   }
 
@@ -223,6 +249,7 @@ class ClusterAgentTest : public ::testing::Test {
   FakeScheduler scheduler_{&diary_};
   std::unique_ptr<RpcServer> server_;
   std::string address_;
+  TermGuard terms_;
   std::unique_ptr<ClusterAgent> agent_;
 };
 
@@ -248,7 +275,72 @@ TEST_F(ClusterAgentTest, RegistersThenHeartbeatsThenLeaves) {
   EXPECT_EQ(scheduler_.last_leave().incarnation(), 77);
 }
 
-TEST_F(ClusterAgentTest, WhoIsForgottenDropsAllAndRegistersAgain) {
+TEST_F(ClusterAgentTest, ASchedulerHearsWhatWasSeenAndIsHeld) {
+  terms_.Heard(6);
+  scheduler_.SetTerm(7);
+  StartScheduler();
+  StartAgent();
+  diary_.WaitFor("heartbeat");
+  EXPECT_EQ(terms_.highest(), 7);
+  const v1::RegisterRequest request = scheduler_.last_register();
+  EXPECT_EQ(request.term(), 6);
+  ASSERT_EQ(request.held_size(), 1);
+  EXPECT_EQ(request.held(0).job().id(), "job-1");
+  EXPECT_EQ(request.held(0).job().generation(), 2);
+  EXPECT_EQ(request.held(0).table(), 3);
+  EXPECT_EQ(request.held(0).partition(), 4);
+  EXPECT_EQ(request.held(0).epoch(), 5);
+  EXPECT_THAT(scheduler_.last_heartbeat().silent_peers(), ElementsAre(8, 9));
+}
+
+TEST_F(ClusterAgentTest, WhoHearsOfAnotherTermRegistersAgain) {
+  StartScheduler();
+  StartAgent();
+  diary_.WaitFor("heartbeat");
+  scheduler_.SetTerm(2);
+  diary_.WaitFor("register", 2);
+  agent_->Stop();
+  EXPECT_EQ(terms_.highest(), 2);
+  EXPECT_THAT(diary_.Without("heartbeat"),
+              ElementsAre("register", "connected", "register", "leave"));
+}
+
+TEST_F(ClusterAgentTest, DrainedIsToldOnce) {
+  StartScheduler();
+  StartAgent();
+  diary_.WaitFor("heartbeat");
+  EXPECT_EQ(diary_.Count("drained"), 0);
+  scheduler_.SetDrained();
+  diary_.WaitFor("drained");
+  diary_.WaitFor("heartbeat", diary_.Count("heartbeat") + 3);
+  EXPECT_EQ(diary_.Count("drained"), 1);
+}
+
+TEST_F(ClusterAgentTest, OfSeveralSchedulersTheOneThatLeadsIsFound) {
+  StartScheduler();
+  scheduler_.AnswerRegister(
+      WithReason(absl::UnavailableError("another one leads"), "NOT_LEADER"));
+  Diary leader_diary;
+  FakeScheduler leader(&leader_diary);
+  auto leader_server = RpcServer::Start(
+      {.listen = "127.0.0.1:0"}, {{v1::Cluster::service_full_name(), &leader}});
+  ASSERT_THAT(leader_server, IsOk());
+  address_ = absl::StrCat(address_, ",", (*leader_server)->address());
+  StartAgent();
+  leader_diary.WaitFor("heartbeat", 2);
+  EXPECT_EQ(diary_.Count("register"), 1);
+
+  // It changes.
+  scheduler_.AnswerRegister(absl::OkStatus());
+  scheduler_.AnswerHeartbeat(absl::NotFoundError("who?"));
+  leader_server->reset();
+  diary_.WaitFor("register", 2);
+  diary_.WaitFor("heartbeat", 2);
+  agent_->Stop();
+  EXPECT_THAT(leader_diary.Without("heartbeat"), ElementsAre("register"));
+}
+
+TEST_F(ClusterAgentTest, WhoIsForgottenRegistersAgain) {
   StartScheduler();
   StartAgent();
   diary_.WaitFor("heartbeat");

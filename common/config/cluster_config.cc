@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/config/address.h"
@@ -36,6 +37,12 @@ constexpr std::pair<LogLevel, absl::string_view> kLogLevels[] = {
 constexpr std::pair<LogFormat, absl::string_view> kLogFormats[] = {
     {LogFormat::kText, "text"},
     {LogFormat::kJson, "json"},
+};
+
+constexpr std::pair<StoreKind, absl::string_view> kStoreKinds[] = {
+    {StoreKind::kSqlite, "sqlite"},
+    {StoreKind::kEtcd, "etcd"},
+    {StoreKind::kMemory, "memory"},
 };
 
 constexpr double kKiB = 1024;
@@ -83,18 +90,51 @@ void VisitCluster(Section& section, Cluster* cluster) {
       .Bind(&cluster->name);
   section
       .Key("scheduler",
-           "Where servers, workers and the command line find the scheduler.")
+           "Where servers, workers and the command line find the scheduler; "
+           "of several schedulers all addresses, with commas between them.")
       .Bind(&cluster->scheduler);
-  CheckAddress(section, "scheduler", cluster->scheduler, Port::kNotZero);
+  for (const absl::string_view address :
+       absl::StrSplit(cluster->scheduler, ',')) {
+    const absl::string_view one = absl::StripAsciiWhitespace(address);
+    CheckAddress(section, "scheduler", std::string(one.data(), one.size()),
+                 Port::kNotZero);
+  }
 }
 
 void VisitScheduler(Section& section, Scheduler* scheduler) {
   VisitListen(section, &scheduler->listen);
+  VisitAdvertise(section, &scheduler->advertise);
+  section
+      .Key("store",
+           "What keeps the scheduler's records over its restart. sqlite: a "
+           "file in state_directory. etcd: the members named by etcd, so that "
+           "another scheduler can take over. memory: nothing.")
+      .BindChoice<StoreKind>(&scheduler->store, kStoreKinds);
   section
       .Key("state_directory",
-           "Where the scheduler keeps its records. Made when absent. Empty: "
-           "nothing is kept over a restart.")
+           "Where the scheduler keeps its files, on a local disk. Made when "
+           "absent. Empty: seraph/NAME-PORT in $XDG_STATE_HOME or "
+           "~/.local/state; where listen has port 0 or there is no home, a "
+           "temporary folder, and nothing is kept over a restart.")
       .Bind(&scheduler->state_directory);
+  section
+      .Key("etcd",
+           "Addresses of the members of an etcd cluster, of version 3.4 or "
+           "later; for store etcd. Its history is compacted.")
+      .Bind(&scheduler->etcd);
+  for (const std::string& address : scheduler->etcd) {
+    CheckAddress(section, "etcd", address, Port::kNotZero);
+  }
+  if (scheduler->store == StoreKind::kEtcd && scheduler->etcd.empty()) {
+    section.Complain("etcd", "store etcd needs the addresses of its members");
+  }
+  section
+      .Key("etcd_lease",
+           "How long a leading scheduler that is not heard of keeps others "
+           "from leading. etcd may make it longer, and counts in whole "
+           "seconds.")
+      .Between(1, 60)
+      .Bind(&scheduler->etcd_lease);
   section
       .Key(
           "checkpoint_directory",

@@ -20,19 +20,25 @@ namespace seraph {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kText, kJson };
+enum class StoreKind { kSqlite, kEtcd, kMemory };
 
 // Plain data; every default is usable. Addresses are host:port, an IPv6 host in
 // brackets; port 0 of a `listen` picks a free port.
 struct ClusterConfig {
   struct Cluster {
     std::string name = "seraph";
-    std::string scheduler = "127.0.0.1:7400";  // Where everybody finds it.
+    // Where everybody finds it; of several "host:port,host:port".
+    std::string scheduler = "127.0.0.1:7400";
     friend bool operator==(const Cluster&, const Cluster&) = default;
   };
 
   struct Scheduler {
     std::string listen = "127.0.0.1:7400";
-    std::string state_directory;  // "": keeps nothing over a restart.
+    std::string advertise;  // "": the address that it listens on.
+    StoreKind store = StoreKind::kSqlite;
+    std::string state_directory;    // "": scheduler/io/state_folder.h.
+    std::vector<std::string> etcd;  // Addresses of its members.
+    absl::Duration etcd_lease = absl::Seconds(5);
     // Of jobs that name none. "": in state_directory.
     std::string checkpoint_directory;
     absl::Duration heartbeat_interval = absl::Seconds(1);

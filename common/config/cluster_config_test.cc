@@ -76,6 +76,19 @@ TEST(ClusterConfigTest, TheEffectiveConfigurationNamesOriginsAndReadsBack) {
   EXPECT_EQ(back->config, loaded->config);
 }
 
+TEST(ClusterConfigTest, SchedulersAndMembersAreLists) {
+  ClusterConfigSources sources = File(
+      "cluster: {scheduler: 'a:1, b:2'}\n"
+      "scheduler: {store: etcd}\n");
+  sources.sets = {"scheduler.etcd=[127.0.0.1:2379,h:2380]"};
+  const auto loaded = ParseClusterConfig(sources);
+  ASSERT_THAT(loaded, IsOk());
+  EXPECT_EQ(loaded->config.cluster.scheduler, "a:1, b:2");
+  EXPECT_EQ(loaded->config.scheduler.store, StoreKind::kEtcd);
+  EXPECT_EQ(loaded->config.scheduler.etcd,
+            (std::vector<std::string>{"127.0.0.1:2379", "h:2380"}));
+}
+
 struct Bad {
   std::string name;
   std::string text;
@@ -109,6 +122,15 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"FreePortOfTheScheduler", "cluster: {scheduler: h:0}\n",
             "cluster.yaml:1:22: cluster.scheduler: the port is not in "
             "1..65535"},
+        Bad{"OneOfSeveralSchedulers", "cluster: {scheduler: 'h:1,h'}\n",
+            "cluster.yaml:1:22: cluster.scheduler: expected host:port such as "
+            "127.0.0.1:7400, got 'h': there is no port"},
+        Bad{"EtcdWithoutMembers", "scheduler: {store: etcd}\n",
+            "cluster.yaml:1:12: scheduler.etcd: store etcd needs the addresses "
+            "of its members"},
+        Bad{"NoMember", "scheduler: {etcd: [h:1, h]}\n",
+            "cluster.yaml:1:19: scheduler.etcd: expected host:port such as "
+            "127.0.0.1:7400, got 'h': there is no port"},
         Bad{"NoName", "cluster: {name: ''}\n",
             "cluster.yaml:1:17: cluster.name: must not be empty"},
         Bad{"SizeWithoutUnit", "server: {memory_limit: 4000000000}\n",

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/checkpoint/cut_part.h"
 #include "common/cluster/node.h"
 #include "common/cluster/partition_placement.h"
 #include "common/cluster/replica.h"
@@ -258,25 +259,6 @@ struct HandedOver {
 
 struct CutClocks {
   std::vector<Clock> clocks;  // By rank.
-};
-
-// A file of a checkpoint.
-struct CutFile {
-  std::string name;  // In the job's folder.
-  uint64_t bytes = 0;
-  uint64_t checksum = 0;  // XXH3 of the whole file.
-
-  friend bool operator==(const CutFile&, const CutFile&) = default;
-};
-
-struct CutPart {
-  uint32_t table = 0;
-  uint32_t partition = 0;
-  KeyRange range;  // Mixed.
-  uint64_t rows = 0;
-  std::vector<CutFile> files;  // Oldest first.
-
-  friend bool operator==(const CutPart&, const CutPart&) = default;
 };
 
 struct CutWritten {

@@ -17,6 +17,9 @@ struct Free {
 };
 using Cells = std::unique_ptr<float[], Free>;
 
+// Cells of a block at most, unless a single row is longer: 64 KiB.
+constexpr size_t kBlockCells = 16384;
+
 std::vector<Key> Consecutive(Key first, size_t n) {
   std::vector<Key> keys(n);
   std::iota(keys.begin(), keys.end(), first);
@@ -48,7 +51,10 @@ class DenseStore final : public RowStore {
              std::unique_ptr<const UpdateRule> rule, Cells cells)
       : RowStore(table, range, std::move(rule)),
         row_cells_(this->rule().row_cells()),
+        block_shift_(
+            std::bit_width(std::max<size_t>(1, kBlockCells / row_cells_)) - 1),
         cells_(std::move(cells)) {
+    for (size_t block = 0; block < blocks(); ++block) AddBlock();
     InitRow(range.first, LazySums{}, cells_.get());
     if (table.initializer.kind == InitializerKind::kZero && FirstRowIsZero()) {
       return;  // And so are the others: their memory need not be touched.
@@ -56,6 +62,17 @@ class DenseStore final : public RowStore {
     for (size_t i = 1; i < rows(); ++i) {
       InitRow(range.first + i, LazySums{}, Row(range.first + i));
     }
+  }
+
+  size_t blocks() const override { return ((rows() - 1) >> block_shift_) + 1; }
+
+  void CopyBlock(size_t block, std::vector<Key>* keys,
+                 std::vector<float>* cells) const override {
+    const size_t begin = block << block_shift_;
+    const size_t n = std::min(rows() - begin, size_t{1} << block_shift_);
+    *keys = Consecutive(range().first + begin, n);
+    const float* first = Row(keys->front());
+    cells->assign(first, first + n * row_cells_);
   }
 
   std::vector<Key> Keys(const KeyRange& wanted) const override {
@@ -77,6 +94,13 @@ class DenseStore final : public RowStore {
     for (size_t i = 0; i < keys.size(); ++i) rows[i] = Row(keys[i]);
   }
 
+  void FindToWrite(absl::Span<const Key> keys, float** rows) override {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      rows[i] = Row(keys[i]);
+      Touch((keys[i] - range().first) >> block_shift_);
+    }
+  }
+
   float* Create(Key key) override { return Row(key); }
 
   bool FirstRowIsZero() const {
@@ -90,6 +114,7 @@ class DenseStore final : public RowStore {
   }
 
   const size_t row_cells_;
+  const int block_shift_;  // A block has 2^block_shift_ rows.
   const Cells cells_;
 };
 

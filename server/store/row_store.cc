@@ -1,6 +1,7 @@
 #include "server/store/row_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +13,16 @@ namespace {
 
 constexpr size_t kGroup = UpdateRule::kMaxRows;
 
+uint64_t NextLayout() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+absl::Status NotInRange(Key key, const KeyRange& range) {
+  return absl::OutOfRangeError(absl::StrCat(
+      "key ", key, " is not in the range ", range.first, "..", range.last));
+}
+
 }  // namespace
 
 RowStore::RowStore(const TableSpec& table, const KeyRange& range,
@@ -19,7 +30,8 @@ RowStore::RowStore(const TableSpec& table, const KeyRange& range,
     : table_(table),
       initializer_(table),
       range_(range),
-      rule_(std::move(rule)) {}
+      rule_(std::move(rule)),
+      layout_(NextLayout()) {}
 
 absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
   if (keys.empty()) return absl::OkStatus();
@@ -31,11 +43,7 @@ absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
     }
   }
   for (const Key key : {keys.front(), keys.back()}) {
-    if (!range_.Contains(key)) {
-      return absl::OutOfRangeError(
-          absl::StrCat("key ", key, " is not in the range ", range_.first, "..",
-                       range_.last));
-    }
+    if (!range_.Contains(key)) return NotInRange(key, range_);
   }
   return absl::OkStatus();
 }
@@ -47,9 +55,8 @@ void RowStore::InitRow(Key key, const LazySums& sums, float* row) const {
   rule_->InitRow(weights, sums, row);
 }
 
-uint64_t RowStore::FindOrMake(absl::Span<const Key> keys, const LazySums& sums,
-                              std::vector<float>* made, float** rows) const {
-  Find(keys, rows);
+uint64_t RowStore::MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
+                               std::vector<float>* made, float** rows) const {
   const size_t cells = rule_->row_cells();
   uint64_t missing = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -68,7 +75,8 @@ void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    FindOrMake(group, now, &made, rows);
+    Find(group, rows);
+    MakeMissing(group, now, &made, rows);
     rule_->Read(absl::MakeConstSpan(rows, group.size()), now,
                 out.data() + begin * width());
   }
@@ -109,7 +117,8 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    const uint64_t missing = FindOrMake(group, step.before, &made, rows);
+    FindToWrite(group, rows);
+    const uint64_t missing = MakeMissing(group, step.before, &made, rows);
     if (overwritten != nullptr) {
       rule_->Read(absl::MakeConstSpan(rows, group.size()), step.before,
                   overwritten->values.data() + begin * width());
@@ -146,11 +155,34 @@ absl::Status RowStore::Load(absl::Span<const Key> keys,
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    Find(group, rows);
+    FindToWrite(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
       float* row = rows[i] != nullptr ? rows[i] : Create(group[i]);
       rule_->InitRow(values.subspan((begin + i) * width(), width()), LazySums{},
                      row);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RowStore::RestoreRows(absl::Span<const Key> keys,
+                                   absl::Span<const float> cells) {
+  const size_t row_cells = rule_->row_cells();
+  if (cells.size() != keys.size() * row_cells) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("table '", table_.name, "': ", cells.size(), " cells for ",
+                     keys.size(), " rows of ", row_cells));
+  }
+  for (const Key key : keys) {
+    if (!range_.Contains(key)) return NotInRange(key, range_);
+  }
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    FindToWrite(group, rows);
+    for (size_t i = 0; i < group.size(); ++i) {
+      float* row = rows[i] != nullptr ? rows[i] : Create(group[i]);
+      std::copy_n(cells.data() + (begin + i) * row_cells, row_cells, row);
     }
   }
   return absl::OkStatus();

@@ -39,6 +39,10 @@ struct ApplyResult {
 //           key, and gives them to every read. Only Apply and Load write rows.
 // Bytes:    no value depends on the range, on other keys, on addresses or on
 //           the order of earlier creations.
+// Blocks:   rows lie in numbered blocks. A block's rows stay in it as long as
+//           the store lives; a sparse store adds rows to its last block, and
+//           then begins another. What a block is, is the store's own affair:
+//           two stores of the same rows have others.
 // Threads:  const methods may run side by side; any other alone.
 //
 // Implementations give rows a place and keys an index; everything that concerns
@@ -84,6 +88,33 @@ class RowStore {
   // is not finite.
   absl::Status Load(absl::Span<const Key> keys, absl::Span<const float> values);
 
+  // Blocks ---------------------------------------------------------------
+
+  // Blocks are 0 .. blocks() - 1.
+  virtual size_t blocks() const = 0;
+
+  // Replaces `keys` and `cells` ([keys * rule().row_cells()]) by the rows of a
+  // block, mixed keys, in the store's order; the cells bit by bit.
+  virtual void CopyBlock(size_t block, std::vector<Key>* keys,
+                         std::vector<float>* cells) const = 0;
+
+  // Sets rows, existing or not, to cells that CopyBlock of a store of the same
+  // table gave, bit by bit. Keys distinct, in any order.
+  // Errors, each leaving every row as it was: InvalidArgument for a wrong
+  // number of cells, OutOfRange for a key outside of range().
+  absl::Status RestoreRows(absl::Span<const Key> keys,
+                           absl::Span<const float> cells);
+
+  // Each block has the version in which it was last written, or begun. The
+  // current version is >= 1.
+  uint64_t version() const { return version_; }
+  uint64_t BlockVersion(size_t block) const { return block_versions_[block]; }
+  // Begins the next version; returns the one before it.
+  uint64_t NextVersion() { return version_++; }
+
+  // A number that no other store of the process has.
+  uint64_t layout() const { return layout_; }
+
   // The existing keys inside `range`, mixed, ascending.
   virtual std::vector<Key> Keys(const KeyRange& range) const = 0;
 
@@ -104,22 +135,34 @@ class RowStore {
   // The new row of a missing key: initial values, as of `sums`.
   void InitRow(Key key, const LazySums& sums, float* row) const;
 
+  // Says that the block is written in this version. A block that is new comes
+  // after all others.
+  void Touch(size_t block) { block_versions_[block] = version_; }
+  void AddBlock() { block_versions_.push_back(version_); }
+
  private:
   // The rows of `keys`, null where a key is missing. At most
   // UpdateRule::kMaxRows keys, of any order.
   virtual void Find(absl::Span<const Key> keys, float** rows) const = 0;
 
-  // Adds a missing key; its row's cells are not set. Moves no other row.
+  // Find, for rows that may be written: touches their blocks.
+  virtual void FindToWrite(absl::Span<const Key> keys, float** rows) = 0;
+
+  // Adds a missing key; its row's cells are not set. Touches its block, moves
+  // no other row.
   virtual float* Create(Key key) = 0;
 
-  // Find, with a row in `made` for each missing key. Returns the bits of those.
-  uint64_t FindOrMake(absl::Span<const Key> keys, const LazySums& sums,
-                      std::vector<float>* made, float** rows) const;
+  // Gives each null of `rows` a row in `made`. Returns the bits of those.
+  uint64_t MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
+                       std::vector<float>* made, float** rows) const;
 
   const TableSpec table_;
   const Initializer initializer_;
   const KeyRange range_;
   const std::unique_ptr<const UpdateRule> rule_;
+  const uint64_t layout_;
+  uint64_t version_ = 1;
+  std::vector<uint64_t> block_versions_;
 };
 
 }  // namespace seraph

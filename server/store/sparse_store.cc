@@ -1,15 +1,19 @@
 #include "server/store/sparse_store.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "common/table/partitioning.h"
 
 namespace seraph {
 namespace {
 
-// Cells of a slab, unless a single row is longer: 64 KiB.
+// Cells of a slab at most, unless a single row is longer: 64 KiB.
 constexpr size_t kSlabCells = 16384;
 
 class SparseCursor final : public RowCursor {
@@ -36,66 +40,118 @@ class SparseStore final : public RowStore {
               std::unique_ptr<const UpdateRule> rule)
       : RowStore(table, range, std::move(rule)),
         row_cells_(this->rule().row_cells()),
-        slab_rows_(std::max<size_t>(1, kSlabCells / row_cells_)) {}
+        slab_shift_(
+            std::bit_width(std::max<size_t>(1, kSlabCells / row_cells_)) - 1) {}
+
+  size_t blocks() const override { return slabs_.size(); }
+
+  void CopyBlock(size_t block, std::vector<Key>* keys,
+                 std::vector<float>* cells) const override {
+    const size_t begin = block << slab_shift_;
+    const size_t n = std::min(keys_.size() - begin, size_t{1} << slab_shift_);
+    keys->assign(keys_.begin() + begin, keys_.begin() + begin + n);
+    const float* slab = slabs_[block].get();
+    cells->assign(slab, slab + n * row_cells_);
+  }
 
   std::vector<Key> Keys(const KeyRange& wanted) const override {
     std::vector<Key> keys;
-    for (const auto& [key, row] : rows_) {
-      if (wanted.Contains(key)) keys.push_back(key);
-    }
+    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(keys),
+                 [&](Key key) { return wanted.Contains(key); });
     std::sort(keys.begin(), keys.end());
     return keys;
   }
 
   std::unique_ptr<RowCursor> Cursor() const override {
     std::vector<Key> originals;
-    originals.reserve(rows_.size());
-    for (const auto& [key, row] : rows_) {
+    originals.reserve(keys_.size());
+    for (const Key key : keys_) {
       originals.push_back(ToOriginalKey(table(), key));
     }
     std::sort(originals.begin(), originals.end());
     return std::make_unique<SparseCursor>(*this, std::move(originals));
   }
 
-  size_t rows() const override { return rows_.size(); }
+  size_t rows() const override { return keys_.size(); }
 
   size_t bytes() const override {
     // The hash table has a byte of control and an entry for each bucket.
-    return rows_.capacity() * (1 + sizeof(decltype(rows_)::value_type)) +
-           slabs_.size() * slab_rows_ * row_cells_ * sizeof(float);
+    return index_.capacity() * (1 + sizeof(Entry)) +
+           keys_.capacity() * sizeof(Key) +
+           (slabs_.size() << slab_shift_) * row_cells_ * sizeof(float);
   }
 
  private:
+  // A key and the number of its row; without padding, since there is one for
+  // each bucket. No store of 2^32 rows fits into a machine.
+  struct __attribute__((packed, aligned(4))) Entry {
+    Key key;
+    uint32_t row;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(Key key) const { return absl::Hash<Key>()(key); }
+    size_t operator()(const Entry& entry) const { return (*this)(entry.key); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Entry& a, Key b) const { return a.key == b; }
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a.key == b.key;
+    }
+  };
+
   void Find(absl::Span<const Key> keys, float** rows) const override {
-    for (const Key key : keys) rows_.prefetch(key);
+    FindAnd(keys, rows, [](uint32_t) {});
+  }
+
+  void FindToWrite(absl::Span<const Key> keys, float** rows) override {
+    FindAnd(keys, rows, [this](uint32_t row) { Touch(row >> slab_shift_); });
+  }
+
+  template <typename Found>
+  void FindAnd(absl::Span<const Key> keys, float** rows, Found found) const {
+    for (const Key key : keys) index_.prefetch(key);
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto found = rows_.find(keys[i]);
-      rows[i] = found == rows_.end() ? nullptr : found->second;
+      const auto entry = index_.find(keys[i]);
+      if (entry == index_.end()) {
+        rows[i] = nullptr;
+        continue;
+      }
+      rows[i] = Row(entry->row);
       Prefetch(rows[i]);
+      found(entry->row);
     }
   }
 
   // Wide rows up to a limit; what follows, the processor guesses by itself.
   void Prefetch(const float* row) const {
-    if (row == nullptr) return;
     constexpr size_t kLine = 64 / sizeof(float);
     const size_t cells = std::min(row_cells_, 16 * kLine);
     for (size_t i = 0; i < cells; i += kLine) __builtin_prefetch(row + i, 1);
   }
 
   float* Create(Key key) override {
-    const size_t in_slab = rows_.size() % slab_rows_;
-    if (in_slab == 0) {
-      slabs_.push_back(std::make_unique<float[]>(slab_rows_ * row_cells_));
+    const size_t row = keys_.size();
+    if ((row >> slab_shift_) == slabs_.size()) {
+      slabs_.push_back(std::make_unique<float[]>(row_cells_ << slab_shift_));
+      AddBlock();
     }
-    float* row = slabs_.back().get() + in_slab * row_cells_;
-    rows_.emplace(key, row);
-    return row;
+    Touch(row >> slab_shift_);
+    keys_.push_back(key);
+    index_.insert(Entry{key, static_cast<uint32_t>(row)});
+    return Row(row);
+  }
+
+  float* Row(size_t row) const {
+    return slabs_[row >> slab_shift_].get() +
+           (row & ((size_t{1} << slab_shift_) - 1)) * row_cells_;
   }
 
   const size_t row_cells_;
-  const size_t slab_rows_;
-  absl::flat_hash_map<Key, float*> rows_;
+  const int slab_shift_;  // A slab has 2^slab_shift_ rows.
+  absl::flat_hash_set<Entry, Hash, Equal> index_;
+  std::vector<Key> keys_;  // By row: the blocks are the slabs.
   std::vector<std::unique_ptr<float[]>> slabs_;  // Filled one after the other.
 };
 
