@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,70 @@ TEST(PartitionPlacerTest, CreatesNoEmptyPartition) {
 TEST(PartitionPlacerTest, BeginsWhereItIsTold) {
   const auto placements = PlacePartitions(Servers(3), {Dense(1, 1)}, 4);
   EXPECT_EQ(placements[0].primary.name, "s1");
+}
+
+std::map<std::string, int> Held(
+    const std::vector<PartitionPlacement>& placements) {
+  std::map<std::string, int> counts = PerServer(placements);
+  for (const PartitionPlacement& placement : placements) {
+    for (const Node& backup : placement.backups) ++counts[backup.name];
+  }
+  return counts;
+}
+
+TEST(PartitionPlacerTest, BackupsAreOnOtherServersAndSpreadEvenly) {
+  for (int servers : {2, 3, 5, 7}) {
+    for (uint32_t replicas : {2, 3}) {
+      for (size_t first : {0, 4}) {
+        SCOPED_TRACE(
+            absl::StrCat(servers, " servers, ", replicas, " replicas"));
+        std::vector<Node> nodes = Servers(servers);
+        for (Node& node : nodes) node.host = node.name;
+        const auto placements = PlacePartitions(
+            nodes, {Dense(1, 1), Sparse(7), Sparse(64)}, first, replicas);
+        for (const PartitionPlacement& placement : placements) {
+          std::set<std::string> names = {placement.primary.name};
+          for (const Node& node : placement.backups) names.insert(node.name);
+          EXPECT_EQ(names.size(), std::min<size_t>(servers, replicas));
+        }
+        EXPECT_LE(Spread(PerServer(placements), servers), 1);
+        EXPECT_LE(Spread(Held(placements), servers), 1);
+      }
+    }
+  }
+}
+
+TEST(PartitionPlacerTest, BackupsGoToOtherHostsWhereThereAreEnough) {
+  std::vector<Node> servers = Servers(5);
+  const char* hosts[] = {"x", "x", "x", "y", "z"};
+  for (int i = 0; i < 5; ++i) servers[i].host = hosts[i];
+  const auto placements = PlacePartitions(servers, {Sparse(40)}, 0, 3);
+  for (const PartitionPlacement& placement : placements) {
+    std::set<std::string> seen = {placement.primary.host};
+    for (const Node& node : placement.backups) seen.insert(node.host);
+    EXPECT_EQ(seen.size(), 3u);
+  }
+}
+
+TEST(PartitionPlacerTest, OneHostHoldsTwoReplicasIfThereIsNoOther) {
+  std::vector<Node> servers = Servers(2);
+  for (Node& node : servers) node.host = "x";
+  const auto placements = PlacePartitions(servers, {Sparse(4)}, 0, 3);
+  for (const PartitionPlacement& placement : placements) {
+    EXPECT_EQ(placement.backups.size(), 1u);
+  }
+}
+
+TEST(PartitionPlacerTest, TheBackupsOfOneServerAreOnManyOthers) {
+  std::vector<Node> servers = Servers(4);
+  for (Node& node : servers) node.host = node.name;
+  std::map<std::string, std::map<std::string, int>> backups;
+  for (const auto& placement : PlacePartitions(servers, {Sparse(36)}, 0, 2)) {
+    ++backups[placement.primary.name][placement.backups[0].name];
+  }
+  for (const auto& [name, counts] : backups) {
+    EXPECT_EQ(counts.size(), 3u) << name;
+  }
 }
 
 }  // namespace

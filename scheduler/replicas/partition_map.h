@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/key.h"
@@ -139,7 +141,10 @@ class PartitionMap {
 
  private:
   PartitionGroup* Find(uint32_t table, uint32_t partition);
+  static absl::Status CheckEpoch(absl::string_view who, uint64_t epoch,
+                                 const PartitionGroup& group);
   void Note(const GroupSteps& steps, const PartitionGroup& group);
+  void SpreadChoices();
   void Avoid(uint64_t incarnation, absl::Duration now);
 
   const ReplicaOptions options_;
@@ -157,7 +162,11 @@ class PartitionMap {
     absl::Duration length;
   };
   std::map<uint64_t, Pause> avoided_;  // By incarnation.
-  std::vector<PlannedMove> moves_;     // Under way; not stored.
+
+  bool changes_allowed_ = true;
+  // Recruits that are in, while no epoch may begin.
+  std::vector<std::pair<RecruitReplica, Recruited>> waiting_;
+  std::vector<PlannedMove> moves_;  // Under way; not stored.
 };
 
 }  // namespace seraph
