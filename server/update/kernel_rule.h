@@ -72,6 +72,11 @@ class KernelRule final : public UpdateRule {
     lazy_.Record(sums, row + RecordOffset());
   }
 
+  void Rebase(const LazySums& from, const LazySums& to,
+              float* row) const override {
+    lazy_.Rebase(from, to, row + RecordOffset());
+  }
+
   void Read(absl::Span<const float* const> rows, const LazySums& now,
             float* out) const override {
     const size_t width = this->width();

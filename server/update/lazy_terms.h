@@ -78,10 +78,23 @@ class LazyTerms {
   // Writes a record. cells is [record_cells()], of any alignment.
   void Record(const LazySums& sums, float* cells) const;
 
+  // Turns the record of a row of a partition with the sums `from` into that of
+  // a row of one with the sums `to`, with the same terms pending:
+  // Between(cells, to) is what Between(cells, from) was, up to rounding, and so
+  // it stays while both partitions advance alike.
+  //
+  //   L' = L_to - (L_from - L),   R' = (R_to - threshold) / D
+  //
+  // with D and threshold those of Between. No record moves if from == to.
+  void Rebase(const LazySums& from, const LazySums& to, float* cells) const;
+
   // From the record to `now`.
   LazyShift Between(const float* cells, const LazySums& now) const;
 
  private:
+  // The sums that a record names; those that it has not are as in `now`.
+  LazySums Recorded(const float* cells, const LazySums& now) const;
+
   double decay_ = 0.0;
   double shrink_ = 0.0;
 };

@@ -57,6 +57,11 @@ class UpdateRule {
   virtual void InitRow(absl::Span<const float> weights, const LazySums& sums,
                        float* row) const = 0;
 
+  // Turns a row of a partition with the sums `from` into one of a partition
+  // with the sums `to`: LazyTerms::Rebase. Weights and slots stay.
+  virtual void Rebase(const LazySums& from, const LazySums& to,
+                      float* row) const = 0;
+
   // The weights as of `now`, with the lazy terms since each row's last step;
   // the rows stay as they are. out is [rows.size() * width()].
   virtual void Read(absl::Span<const float* const> rows, const LazySums& now,
