@@ -3,6 +3,7 @@
 #define SERAPH_SERVER_CORE_LOG_RECORD_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -57,7 +58,18 @@ struct SessionRecord {
   std::vector<float> values;
 };
 
-using LogRecord = std::variant<AttemptRecord, EntryRecord, SessionRecord>;
+// Rows of a saved model that the job starts from; before any entry.
+struct LoadRecord {
+  std::vector<Key> keys;  // [n], strictly increasing.
+  std::vector<float> values;
+};
+
+using LogRecord =
+    std::variant<AttemptRecord, EntryRecord, SessionRecord, LoadRecord>;
+
+// Records never change: the log, what is kept of them, and messages to other
+// replicas share them.
+using RecordPtr = std::shared_ptr<const LogRecord>;
 
 }  // namespace seraph
 

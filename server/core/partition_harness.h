@@ -37,29 +37,47 @@ inline PartitionOptions OptionsFor(SyncMode mode, uint32_t ranks,
   return options;
 }
 
+inline std::unique_ptr<Partition> MakePartition(
+    const PartitionOptions& options, const ReplicaOptions& replica = {},
+    KeyRange range = {0, kMaxKey}, bool holds = true) {
+  auto make_store = [table = options.table, range] {
+    return MakeRowStore(table, range);
+  };
+  auto state = holds ? std::make_unique<PartitionState>(options, *make_store())
+                     : nullptr;
+  return std::make_unique<Partition>(options, replica, make_store,
+                                     std::move(state));
+}
+
+// The only replica, in epoch 7; attempt 1 of every rank has begun.
 class Harness {
  public:
   explicit Harness(PartitionOptions options, KeyRange range = {0, kMaxKey})
-      : partition_(/*epoch=*/7, options, *MakeRowStore(options.table, range)) {
+      : partition_(MakePartition(options, {}, range)) {
+    Do([](Partition& p, Effects* effects) {
+      p.Configure({.epoch = 7, .duty = ReplicaDuty::kLead},
+                  absl::ZeroDuration(), effects);
+    });
     for (uint32_t rank = 0; rank < options.ranks; ++rank) {
       Begin(rank, 1).IgnoreError();  // No other attempt can be there.
     }
   }
 
   absl::Status Begin(uint32_t rank, uint32_t attempt) {
-    std::vector<Answer> answers;
-    absl::Status status = partition_.BeginAttempt({rank, attempt}, &answers);
-    Keep(std::move(answers));
-    return status;
+    const Ticket ticket = ++last_;
+    Do([&](Partition& p, Effects* effects) {
+      p.BeginAttempt({rank, attempt}, ticket, now_, effects);
+    });
+    return done_.at(ticket).status;
   }
 
   // The ticket; its answer is in Of(ticket) when there is one.
   Ticket Push(PushMessage message) {
     message.ticket = ++last_;
     if (message.epoch == 0) message.epoch = 7;
-    std::vector<Answer> answers;
-    partition_.Push(std::move(message), &answers);
-    Keep(std::move(answers));
+    Do([&](Partition& p, Effects* effects) {
+      p.Push(std::move(message), now_, effects);
+    });
     return last_;
   }
 
@@ -85,9 +103,9 @@ class Harness {
   Ticket Pull(PullMessage message) {
     message.ticket = ++last_;
     if (message.epoch == 0) message.epoch = 7;
-    std::vector<Answer> answers;
-    partition_.Pull(std::move(message), &answers);
-    Keep(std::move(answers));
+    Do([&](Partition& p, Effects* effects) {
+      p.Pull(std::move(message), now_, effects);
+    });
     return last_;
   }
 
@@ -116,20 +134,29 @@ class Harness {
     return answers_.at(ticket).values;
   }
 
-  Partition& partition() { return partition_; }
+  Partition& partition() { return *partition_; }
 
- private:
-  void Keep(std::vector<Answer> answers) {
-    for (Answer& answer : answers) {
+  template <typename Work>
+  void Do(Work work) {
+    Effects effects;
+    work(*partition_, &effects);
+    for (Answer& answer : effects.answers) {
       const Ticket ticket = answer.ticket;
       // A second answer to one message would be a bug of its own.
       if (!answers_.emplace(ticket, std::move(answer)).second) std::abort();
     }
+    for (Done& done : effects.done) {
+      const Ticket ticket = done.ticket;
+      if (!done_.emplace(ticket, std::move(done)).second) std::abort();
+    }
   }
 
-  Partition partition_;
+ private:
+  std::unique_ptr<Partition> partition_;
+  absl::Duration now_;
   Ticket last_ = 0;
   std::map<Ticket, Answer> answers_;
+  std::map<Ticket, Done> done_;
 };
 
 }  // namespace seraph::testing

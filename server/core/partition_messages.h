@@ -1,4 +1,4 @@
-// What goes into a partition and what comes out of it.
+// What goes into a replica of a partition and what comes out of it.
 #ifndef SERAPH_SERVER_CORE_PARTITION_MESSAGES_H_
 #define SERAPH_SERVER_CORE_PARTITION_MESSAGES_H_
 
@@ -7,9 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "server/core/log_record.h"
+#include "server/core/peer_message.h"
+#include "server/core/rank_progress.h"
 
 namespace seraph {
 
@@ -62,13 +66,39 @@ struct PushMessage {
   LedgerRecord ledger;
 };
 
+// To a push or a pull.
 struct Answer {
   Ticket ticket = 0;
   PartOutcome outcome;
   uint64_t epoch = 0;         // The partition's.
   uint64_t position = 0;      // Log records that the answer reflects.
   std::vector<float> values;  // Of a pull that is kOk.
+  // A lease ends then: whoever sends the answer looks at the clock AFTER the
+  // call that gave it, and sends kRetryAfter in its place when it is later.
+  absl::Duration valid_until = absl::InfiniteDuration();
 };
+
+// To anything else: BeginAttempt, Load, Recruit, HandOver, TakeCut.
+struct Done {
+  Ticket ticket = 0;
+  absl::Status status;
+  uint64_t epoch = 0;         // The replica's.
+  RankProgress progress;      // BeginAttempt: of the rank.
+  LogPosition last;           // HandOver: confirmed by all members.
+  std::vector<Clock> clocks;  // TakeCut: by rank, where each stood.
+};
+
+// What a call brings about. Methods append to it.
+struct Effects {
+  std::vector<Answer> answers;
+  std::vector<Done> done;
+  // In the order in which each receiver must get them; what gets lost is sent
+  // again by the replicas themselves.
+  std::vector<PeerMessage> messages;
+};
+
+// Turns answers whose lease is over at `now` into kRetryAfter.
+void ExpireAnswers(absl::Duration now, std::vector<Answer>* answers);
 
 }  // namespace seraph
 

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/planted_bug.h"
 #include "common/table/partitioning.h"
+#include "server/core/peer_message.h"
 #include "server/update/schedule.h"
 #include "xxhash.h"
 
@@ -19,11 +21,6 @@ CombineKind CombineKindOf(const PartitionOptions& options) {
                                                      : CombineKind::kSum;
 }
 
-size_t BytesOf(const EntryRecord& entry) {
-  return sizeof(EntryRecord) + entry.keys.size() * sizeof(Key) +
-         entry.values.size() * sizeof(float);
-}
-
 }  // namespace
 
 uint64_t EntryChecksum(absl::Span<const Key> keys,
@@ -35,42 +32,121 @@ uint64_t EntryChecksum(absl::Span<const Key> keys,
 
 PartitionState::PartitionState(PartitionOptions options,
                                std::unique_ptr<RowStore> store)
+    : PartitionState(std::move(options), std::move(store), FoldedLog{}) {}
+
+PartitionState::PartitionState(PartitionOptions options,
+                               std::unique_ptr<RowStore> store,
+                               FoldedLog folded)
     : options_(std::move(options)),
       combine_(CombineKindOf(options_)),
       store_(std::move(store)),
-      ranks_(options_.ranks) {}
-
-void PartitionState::Fold(LogRecord record) {
-  ++records_;
-  std::visit([this](auto&& one) { FoldOne(std::move(one)); },
-             std::move(record));
+      folded_(std::move(folded)) {
+  folded_.ranks.resize(options_.ranks);
+  for (const auto& [clock, entries] : folded_.waiting) {
+    for (const auto& [rank, entry] : entries) {
+      waiting_bytes_ += BytesOf(*entry);
+    }
+  }
+  FindSlowest();
 }
 
-void PartitionState::FoldOne(AttemptRecord record) {
-  ranks_[record.rank.rank].attempt = record.rank.attempt;
+PartitionState::PartitionState(PartitionOptions options,
+                               std::unique_ptr<RowStore> store,
+                               const PartitionCut& cut)
+    : PartitionState(std::move(options), std::move(store), FoldedLog{}) {
+  for (size_t i = 0; i < folded_.ranks.size(); ++i) {
+    RankProgress& rank = folded_.ranks[i];
+    rank.next = cut.ranks[i].clock;
+    rank.ledger = cut.ranks[i].ledger;
+    rank.epoch_ends = cut.ranks[i].epoch_ends;
+  }
+  folded_.sessions = cut.sessions;
+  folded_.sums = cut.sums;
+  folded_.skipped_rows = cut.skipped_rows;
+  folded_.trained = true;
+  FindSlowest();
+  folded_.applied = slowest_;
 }
 
-void PartitionState::FoldOne(EntryRecord record) {
-  RankProgress& rank = ranks_[record.rank.rank];
+PartitionCut PartitionState::Cut() const {
+  PartitionCut cut{.sums = folded_.sums,
+                   .sessions = folded_.sessions,
+                   .skipped_rows = folded_.skipped_rows};
+  for (const RankProgress& rank : folded_.ranks) {
+    cut.ranks.push_back({.clock = rank.next,
+                         .ledger = rank.ledger,
+                         .epoch_ends = rank.epoch_ends});
+  }
+  return cut;
+}
+
+LogPosition PartitionState::last() const {
+  if (folded_.records == 0) return {};
+  return {folded_.epoch_starts.back().epoch, folded_.records};
+}
+
+uint64_t PartitionState::EpochOf(uint64_t number) const {
+  const auto after = std::upper_bound(
+      folded_.epoch_starts.begin(), folded_.epoch_starts.end(), number,
+      [](uint64_t n, const LogPosition& start) { return n < start.number; });
+  return std::prev(after)->epoch;
+}
+
+bool PartitionState::Contains(LogPosition position) const {
+  if (position.number == 0) return position.epoch == 0;
+  return position.number <= folded_.records &&
+         EpochOf(position.number) == position.epoch;
+}
+
+void PartitionState::Fold(uint64_t epoch, RecordPtr record) {
+  ++folded_.records;
+  if (folded_.epoch_starts.empty() ||
+      folded_.epoch_starts.back().epoch != epoch) {
+    folded_.epoch_starts.push_back({epoch, folded_.records});
+  }
+  if (std::holds_alternative<EntryRecord>(*record)) {
+    FoldEntry(std::move(record));
+  } else if (const auto* attempt = std::get_if<AttemptRecord>(record.get())) {
+    FoldOne(*attempt);
+  } else if (const auto* session = std::get_if<SessionRecord>(record.get())) {
+    FoldOne(*session);
+  } else {
+    FoldOne(std::get<LoadRecord>(*record));
+  }
+}
+
+void PartitionState::FoldOne(const AttemptRecord& record) {
+  folded_.trained = true;
+  folded_.ranks[record.rank.rank].attempt = record.rank.attempt;
+}
+
+void PartitionState::FindSlowest() {
+  slowest_ = std::min_element(
+                 folded_.ranks.begin(), folded_.ranks.end(),
+                 [](const auto& a, const auto& b) { return a.next < b.next; })
+                 ->next;
+}
+
+void PartitionState::FoldEntry(RecordPtr shared) {
+  folded_.trained = true;
+  const EntryRecord& record = std::get<EntryRecord>(*shared);
+  RankProgress& rank = folded_.ranks[record.rank.rank];
   rank.last_entry = record.clock;
   rank.last_checksum = EntryChecksum(record.keys, record.values);
   rank.next =
       record.ends_epoch ? record.clock.NextEpoch() : record.clock.NextStep();
   if (options_.is_ledger) {
     if (record.ends_epoch) rank.epoch_ends.push_back(record.ledger);
-    rank.ledger.insert(rank.ledger.begin(), std::move(record.ledger));
+    rank.ledger.insert(rank.ledger.begin(), record.ledger);
     if (rank.ledger.size() > options_.sync.spec.pipeline + 2) {
       rank.ledger.pop_back();
     }
   }
-  slowest_ = std::min_element(
-                 ranks_.begin(), ranks_.end(),
-                 [](const auto& a, const auto& b) { return a.next < b.next; })
-                 ->next;
+  FindSlowest();
 
   if (options_.sync.spec.mode == SyncMode::kBsp) {
-    waiting_bytes_ += BytesOf(record);
-    waiting_[record.clock].emplace(record.rank.rank, std::move(record));
+    waiting_bytes_ += BytesOf(*shared);
+    folded_.waiting[record.clock].emplace(record.rank.rank, shared);
     ApplyCompleteClocks();
   } else if (!record.ends_epoch) {
     Step(record.clock, record.keys, record.values,
@@ -78,41 +154,53 @@ void PartitionState::FoldOne(EntryRecord record) {
   }
 }
 
-void PartitionState::FoldOne(SessionRecord record) {
-  sessions_[record.session] = record.number;
+void PartitionState::FoldOne(const SessionRecord& record) {
+  folded_.trained = true;
+  folded_.sessions[record.session] = record.number;
   Step(slowest_, record.keys, record.values,
        absl::StrCat(" by session ", record.session), nullptr);
 }
 
+void PartitionState::FoldOne(const LoadRecord& record) {
+  // Whoever appended it has checked that the values are finite.
+  const absl::Status loaded = store_->Load(record.keys, record.values);
+  if (!loaded.ok() && folded_.failure.empty()) {
+    folded_.failure = std::string(loaded.message());
+  }
+}
+
 void PartitionState::ApplyCompleteClocks() {
-  while (applied_ < slowest_) {
-    ApplyClock(applied_);
-    previous_ = applied_;
+  Clock& applied = folded_.applied;
+  while (applied < slowest_) {
+    ApplyClock(applied);
+    folded_.previous = applied;
     // When every rank has left the epoch its last clock is behind us, unless
     // entries of it are still waiting.
     const bool epoch_over =
-        slowest_.epoch > applied_.epoch &&
-        (waiting_.empty() || waiting_.begin()->first.epoch > applied_.epoch);
-    applied_ = epoch_over ? applied_.NextEpoch() : applied_.NextStep();
+        slowest_.epoch > applied.epoch &&
+        (folded_.waiting.empty() ||
+         folded_.waiting.begin()->first.epoch > applied.epoch);
+    applied = epoch_over ? applied.NextEpoch() : applied.NextStep();
   }
 }
 
 void PartitionState::ApplyClock(Clock clock) {
-  overwritten_ = Overwritten{};
-  overwritten_.sums = sums_;
-  const auto entries = waiting_.extract(clock);
+  folded_.overwritten = Overwritten{};
+  folded_.overwritten.sums = folded_.sums;
+  const auto entries = folded_.waiting.extract(clock);
   if (entries.empty()) return;
 
   std::vector<Contribution> by_rank;
-  for (const auto& [rank, entry] : entries.mapped()) {
-    waiting_bytes_ -= BytesOf(entry);
+  for (const auto& [rank, shared] : entries.mapped()) {
+    waiting_bytes_ -= BytesOf(*shared);
+    const EntryRecord& entry = std::get<EntryRecord>(*shared);
     if (entry.ends_epoch) continue;
     by_rank.push_back({entry.keys, entry.values, entry.examples});
   }
   if (by_rank.empty()) return;  // Only marks that end the epoch: no step.
 
   const Combined combined = Combine(combine_, options_.table.width, by_rank);
-  Step(clock, combined.keys, combined.values, "", &overwritten_);
+  Step(clock, combined.keys, combined.values, "", &folded_.overwritten);
 }
 
 void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
@@ -121,14 +209,14 @@ void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
   const double eta = options_.table.optimizer.learning_rate *
                      ScheduleFactor(options_.table.schedule, clock,
                                     options_.steps_per_epoch, options_.epochs);
-  const StepContext step = store_->rule().NextStep(sums_, eta);
+  const StepContext step = store_->rule().NextStep(folded_.sums, eta);
   const ApplyResult result = store_->Apply(keys, gradients, step, overwritten);
-  sums_ = step.after;
+  folded_.sums = step.after;
   if (!result.first_not_finite.has_value()) return;
   if (options_.skip_non_finite) {
-    skipped_rows_ += result.not_finite;
-  } else if (failure_.empty()) {
-    failure_ = absl::StrCat(
+    folded_.skipped_rows += result.not_finite;
+  } else if (folded_.failure.empty()) {
+    folded_.failure = absl::StrCat(
         "table '", options_.table.name, "', key ",
         ToOriginalKey(options_.table, keys[*result.first_not_finite]),
         ": an update", whose, " at clock ", ToString(clock),
@@ -139,11 +227,11 @@ void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
 
 PartitionState::Readable PartitionState::ReadableAt(uint32_t rank,
                                                     Clock clock) const {
-  if (!options_.sync.MayAnswer(clock, ranks_[rank].next, slowest_)) {
+  if (!options_.sync.MayAnswer(clock, folded_.ranks[rank].next, slowest_)) {
     return Readable::kNotYet;
   }
-  if (options_.sync.spec.mode == SyncMode::kBsp && clock != applied_ &&
-      clock != previous_) {
+  if (options_.sync.spec.mode == SyncMode::kBsp && clock != folded_.applied &&
+      clock != folded_.previous) {
     return Readable::kNoLonger;
   }
   return Readable::kNow;
@@ -151,35 +239,27 @@ PartitionState::Readable PartitionState::ReadableAt(uint32_t rank,
 
 void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
                             absl::Span<float> out) const {
-  if (options_.sync.spec.mode == SyncMode::kBsp && clock != applied_) {
-    store_->ReadBefore(keys, overwritten_, out);
+  if (options_.sync.spec.mode == SyncMode::kBsp && clock != folded_.applied &&
+      !IsPlanted(PlantedBug::kDropOverwritten)) {
+    store_->ReadBefore(keys, folded_.overwritten, out);
   } else {
-    store_->Read(keys, sums_, out);
+    store_->Read(keys, folded_.sums, out);
   }
 }
 
 void PartitionState::ReadLatest(absl::Span<const Key> keys,
                                 absl::Span<float> out) const {
-  store_->Read(keys, sums_, out);
+  store_->Read(keys, folded_.sums, out);
 }
 
 uint64_t PartitionState::session(uint64_t session) const {
-  const auto it = sessions_.find(session);
-  return it == sessions_.end() ? 0 : it->second;
-}
-
-absl::Status PartitionState::Load(absl::Span<const Key> keys,
-                                  absl::Span<const float> values) {
-  if (records_ > 0) {
-    return absl::FailedPreconditionError(
-        "training has begun: rows can no longer be loaded");
-  }
-  return store_->Load(keys, values);
+  const auto it = folded_.sessions.find(session);
+  return it == folded_.sessions.end() ? 0 : it->second;
 }
 
 size_t PartitionState::bytes() const {
   return store_->bytes() + waiting_bytes_ +
-         overwritten_.keys.size() *
+         folded_.overwritten.keys.size() *
              (sizeof(Key) + 1 + options_.table.width * sizeof(float));
 }
 

@@ -3,21 +3,20 @@
 #define SERAPH_SERVER_CORE_PARTITION_STATE_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "common/table/table_spec.h"
+#include "server/core/folded_log.h"
 #include "server/core/log_record.h"
+#include "server/core/partition_copy.h"
+#include "server/core/rank_progress.h"
 #include "server/core/sync_policy.h"
 #include "server/store/combine.h"
-#include "server/store/overwritten.h"
 #include "server/store/row_store.h"
 
 namespace seraph {
@@ -25,25 +24,14 @@ namespace seraph {
 // What a partition is, constant over its life.
 struct PartitionOptions {
   TableSpec table;
-  uint32_t partition = 0;  // Index in the table.
-  uint32_t ranks = 1;      // Of the job.
+  uint32_t table_index = 0;  // In the job's tables.
+  uint32_t partition = 0;    // Index in the table.
+  uint32_t ranks = 1;        // Of the job.
   SyncPolicy sync;
   uint64_t steps_per_epoch = 1;  // For schedules.
   uint64_t epochs = 1;           // For schedules.
   bool skip_non_finite = false;  // Else the partition fails.
   bool is_ledger = false;        // The job's first partition.
-};
-
-// How a rank stands in a partition.
-struct RankProgress {
-  uint32_t attempt = 0;             // The last one begun; 0: none yet.
-  Clock next;                       // The entry that the log takes next.
-  std::optional<Clock> last_entry;  // Of the entry before that.
-  uint64_t last_checksum = 0;       // Of last_entry's keys and values.
-  // The ledger partition alone: the last records, newest first, at most
-  // pipeline + 2 of them, and one record for the end of each finished epoch.
-  std::vector<LedgerRecord> ledger;
-  std::vector<LedgerRecord> epoch_ends;
 };
 
 // The deterministic half of a partition: a fold over its log. Two replicas
@@ -63,17 +51,35 @@ struct RankProgress {
 // Threads: one at a time.
 class PartitionState {
  public:
-  // `store` holds the rows of the partition's range.
+  // Before the first record. `store` holds the rows of the partition's range:
+  // initial ones.
   PartitionState(PartitionOptions options, std::unique_ptr<RowStore> store);
 
-  // Takes the next record of the log. The caller has checked that it fits:
-  // ranks and shapes, the attempt, and that an entry's clock is the expected
-  // one.
-  void Fold(LogRecord record);
+  // As a log prefix left it: a snapshot's, whose rows `store` holds.
+  // Requires: folded.ranks has options.ranks.
+  PartitionState(PartitionOptions options, std::unique_ptr<RowStore> store,
+                 FoldedLog folded);
+
+  // Before the first record, at a cut: all entries below each rank's clock are
+  // in the rows that `store` holds, none at or after it. No attempt has begun.
+  // Requires: cut.ranks has options.ranks.
+  PartitionState(PartitionOptions options, std::unique_ptr<RowStore> store,
+                 const PartitionCut& cut);
+
+  // Takes the next record of the log, which the primary of `epoch` appended.
+  // The caller has checked that it fits: ranks and shapes, the attempt, and
+  // that an entry's clock is the expected one.
+  void Fold(uint64_t epoch, RecordPtr record);
+
+  // The position of the last record, and whether a position lies in the log.
+  LogPosition last() const;
+  bool Contains(LogPosition position) const;
+  // The epoch of record `number`. Requires: 0 < number <= records().
+  uint64_t EpochOf(uint64_t number) const;
 
   // Why the partition cannot go on: table, key, clock and rank of the first
   // value that was not finite. Empty while all is well.
-  const std::string& failure() const { return failure_; }
+  const std::string& failure() const { return folded_.failure; }
 
   // Reading --------------------------------------------------------------
 
@@ -94,29 +100,35 @@ class PartitionState {
   void ReadLatest(absl::Span<const Key> keys, absl::Span<float> out) const;
 
   const PartitionOptions& options() const { return options_; }
-  const RankProgress& rank(uint32_t rank) const { return ranks_[rank]; }
-  uint32_t ranks() const { return ranks_.size(); }
+  const FoldedLog& folded() const { return folded_; }
+  const RankProgress& rank(uint32_t rank) const { return folded_.ranks[rank]; }
+  uint32_t ranks() const { return folded_.ranks.size(); }
   // The last number taken from the session; 0: none.
   uint64_t session(uint64_t session) const;
-  size_t sessions() const { return sessions_.size(); }
+  size_t sessions() const { return folded_.sessions.size(); }
   // The least expected clock of all ranks.
   Clock slowest() const { return slowest_; }
   // Records folded so far.
-  uint64_t records() const { return records_; }
-  uint64_t skipped_rows() const { return skipped_rows_; }
+  uint64_t records() const { return folded_.records; }
+  uint64_t skipped_rows() const { return folded_.skipped_rows; }
 
   const RowStore& store() const { return *store_; }
-  const LazySums& sums() const { return sums_; }
-  // Rows for a start from a saved model; before the first record.
-  absl::Status Load(absl::Span<const Key> keys, absl::Span<const float> values);
+  RowStore* mutable_store() { return store_.get(); }  // For a copy's marks.
+  const LazySums& sums() const { return folded_.sums; }
+
+  // Everything that is no row, at a cut: see the constructor.
+  // Requires: no entry waits.
+  PartitionCut Cut() const;
 
   // Rows, index and kept entries, in bytes.
   size_t bytes() const;
 
  private:
-  void FoldOne(AttemptRecord record);
-  void FoldOne(EntryRecord record);
-  void FoldOne(SessionRecord record);
+  void FoldOne(const AttemptRecord& record);
+  void FoldEntry(RecordPtr record);
+  void FoldOne(const SessionRecord& record);
+  void FoldOne(const LoadRecord& record);
+  void FindSlowest();
 
   // bsp: applies every clock that is complete.
   void ApplyCompleteClocks();
@@ -129,23 +141,10 @@ class PartitionState {
   const PartitionOptions options_;
   const CombineKind combine_;
   const std::unique_ptr<RowStore> store_;
-
-  std::vector<RankProgress> ranks_;
-  absl::flat_hash_map<uint64_t, uint64_t> sessions_;  // Last number of each.
+  FoldedLog folded_;
+  // Of folded_, for speed.
   Clock slowest_;
-  LazySums sums_;
-  uint64_t records_ = 0;
-  uint64_t skipped_rows_ = 0;
-  std::string failure_;
-
-  // bsp: entries of clocks that are not complete, by rank.
-  std::map<Clock, std::map<uint32_t, EntryRecord>> waiting_;
   size_t waiting_bytes_ = 0;
-  // bsp: everything below applied_ is applied; previous_ is the clock applied
-  // last, and overwritten_ what that changed.
-  Clock applied_;
-  std::optional<Clock> previous_;
-  Overwritten overwritten_;
 };
 
 // Checksum of an entry's keys and values: under bsp a repeat has the same.

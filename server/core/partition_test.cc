@@ -14,6 +14,7 @@ namespace {
 
 using ::seraph::testing::Harness;
 using ::seraph::testing::IsOk;
+using ::seraph::testing::MakePartition;
 using ::seraph::testing::OptionsFor;
 using ::seraph::testing::StatusIs;
 using ::seraph::testing::SumTable;
@@ -73,13 +74,18 @@ TEST(PartitionTest, AClockIsFinishedByItsEntryAlone) {
 
 TEST(PartitionTest, ChunksBecomeOneEntryWhenTheLastIsThere) {
   Harness p(OptionsFor(SyncMode::kAsp, 1));
-  EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 2, 3, {30}))), PartCode::kOk);
-  EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 0, 3, {10}))), PartCode::kOk);
+  const Ticket third = p.Push(Chunk(0, {0, 0}, 2, 3, {30}));
+  const Ticket first = p.Push(Chunk(0, {0, 0}, 0, 3, {10}));
   // Half of a push is never seen.
   EXPECT_THAT(p.Now({10, 20, 30}), ElementsAre(0, 0, 0));
-  EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 0, 3, {10}))), PartCode::kOk);
+  const Ticket again = p.Push(Chunk(0, {0, 0}, 0, 3, {10}));
   EXPECT_THAT(p.Now({10, 20, 30}), ElementsAre(0, 0, 0));
+  // Chunks are no part of the log: none is acknowledged before their entry.
+  for (Ticket chunk : {third, first, again}) EXPECT_TRUE(p.Waits(chunk));
   EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 1, 3, {20}))), PartCode::kOk);
+  for (Ticket chunk : {third, first, again}) {
+    EXPECT_EQ(p.Code(chunk), PartCode::kOk);
+  }
   EXPECT_THAT(p.Now({10, 20, 30}), ElementsAre(1, 1, 1));
   // A chunk that is late by a whole entry is a repeat.
   EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 1, 3, {20}))), PartCode::kOk);
@@ -89,11 +95,12 @@ TEST(PartitionTest, ChunksBecomeOneEntryWhenTheLastIsThere) {
 // Attempt 2 cuts its push elsewhere: nothing of attempt 1's halves is left.
 TEST(PartitionTest, ChunksOfAnOlderAttemptAreDropped) {
   Harness p(OptionsFor(SyncMode::kAsp, 1));
-  p.Push(Chunk(0, {0, 0}, 0, 2, {1, 2}));
+  const Ticket old = p.Push(Chunk(0, {0, 0}, 0, 2, {1, 2}));
   ASSERT_THAT(p.Begin(0, 2), IsOk());
+  EXPECT_EQ(p.Code(old), PartCode::kStaleAttempt);
   EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 1, 2, {3, 4}))),
             PartCode::kStaleAttempt);
-  EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 0, 2, {2}, 2))), PartCode::kOk);
+  p.Push(Chunk(0, {0, 0}, 0, 2, {2}, 2));
   EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 1, 2, {4}, 2))), PartCode::kOk);
   EXPECT_THAT(p.Now({1, 2, 3, 4}), ElementsAre(0, 1, 0, 1));
 }
@@ -107,8 +114,9 @@ TEST(PartitionTest, AnotherCutOfTheSameEntryIsRefused) {
 
 TEST(PartitionTest, ChunksThatOverlapAreRefusedWhole) {
   Harness p(OptionsFor(SyncMode::kAsp, 1));
-  p.Push(Chunk(0, {0, 0}, 0, 2, {1, 5}));
+  const Ticket first = p.Push(Chunk(0, {0, 0}, 0, 2, {1, 5}));
   EXPECT_EQ(p.Code(p.Push(Chunk(0, {0, 0}, 1, 2, {3}))), PartCode::kInvalid);
+  EXPECT_EQ(p.Code(first), PartCode::kInvalid);
   EXPECT_THAT(p.Now({1, 3, 5}), ElementsAre(0, 0, 0));
   EXPECT_EQ(p.Code(p.Push(0, {0, 0}, {1, 3, 5}, {1, 1, 1})), PartCode::kOk);
 }
@@ -274,33 +282,38 @@ TEST(PartitionTest, APullAtAClockNeedsARank) {
 
 TEST(PartitionTest, ClosingAnswersWhatWaits) {
   Harness p(OptionsFor(SyncMode::kBsp, 2));
-  PullMessage pull;
-  pull.ticket = 1000;
-  pull.epoch = 7;
-  pull.rank = RankName{0, 1};
-  pull.clock = Clock{0, 1};
-  std::vector<Answer> answers;
-  p.partition().Pull(pull, &answers);
-  ASSERT_TRUE(answers.empty());
-  p.partition().Close(&answers);
-  ASSERT_EQ(answers.size(), 1);
-  EXPECT_EQ(answers[0].ticket, 1000);
-  EXPECT_EQ(answers[0].outcome.code, PartCode::kNotHere);
+  const Ticket pull = p.Pull(0, {0, 1}, {5});
+  const Ticket chunk = p.Push(Chunk(0, {0, 0}, 0, 2, {1, 5}));
+  ASSERT_TRUE(p.Waits(pull));
+  p.Do(
+      [](Partition& partition, Effects* effects) { partition.Close(effects); });
+  EXPECT_EQ(p.Code(pull), PartCode::kNotHere);
+  EXPECT_EQ(p.Code(chunk), PartCode::kNotHere);
 }
 
-TEST(PartitionTest, RowsAreLoadedBeforeTheFirstRecordOnly) {
-  PartitionOptions options = OptionsFor(SyncMode::kBsp, 1);
-  Partition fresh(7, options, *MakeRowStore(options.table, {0, kMaxKey}));
-  EXPECT_THAT(fresh.Load({9, 3}, {90, 30}), IsOk());
-  EXPECT_THAT(fresh.Load({3, 3}, {1, 1}),
+TEST(PartitionTest, RowsAreLoadedBeforeAnythingElseOnly) {
+  const auto fresh = MakePartition(OptionsFor(SyncMode::kBsp, 1));
+  Effects effects;
+  const absl::Duration now;
+  fresh->Configure({.epoch = 7, .duty = ReplicaDuty::kLead}, now, &effects);
+  fresh->Load({9, 3}, {90, 30}, 1, now, &effects);
+  fresh->Load({4}, {40}, 2, now, &effects);
+  fresh->Load({5, 5}, {1, 1}, 3, now, &effects);
+  fresh->Load({6}, {kNan}, 4, now, &effects);
+  fresh->BeginAttempt({0, 1}, 5, now, &effects);
+  fresh->Load({3}, {1}, 6, now, &effects);
+  ASSERT_EQ(effects.done.size(), 6);
+  EXPECT_THAT(effects.done[0].status, IsOk());
+  EXPECT_THAT(effects.done[1].status, IsOk());
+  EXPECT_THAT(effects.done[2].status,
               StatusIs(absl::StatusCode::kInvalidArgument));
-  std::vector<Answer> answers;
-  ASSERT_THAT(fresh.BeginAttempt({0, 1}, &answers), IsOk());
-  EXPECT_THAT(fresh.Load({3}, {1}),
+  EXPECT_THAT(effects.done[3].status,
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(effects.done[5].status,
               StatusIs(absl::StatusCode::kFailedPrecondition));
-  fresh.Pull({.ticket = 1, .epoch = 7, .keys = {3, 9}}, &answers);
-  ASSERT_EQ(answers.size(), 1);
-  EXPECT_THAT(answers[0].values, ElementsAre(30, 90));
+  fresh->Pull({.ticket = 1, .epoch = 7, .keys = {3, 4, 9}}, now, &effects);
+  ASSERT_EQ(effects.answers.size(), 1);
+  EXPECT_THAT(effects.answers[0].values, ElementsAre(30, 40, 90));
 }
 
 TEST(PartitionTest, TheLedgerKeepsTheLastRecordsAndEveryEpochsEnd) {

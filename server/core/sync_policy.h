@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "common/base/clock.h"
+#include "common/base/planted_bug.h"
 #include "common/job/sync_spec.h"
 
 namespace seraph {
@@ -30,7 +31,9 @@ struct SyncPolicy {
         return slowest >= clock;
       case SyncMode::kSsp:
         return own >= Back(clock, spec.pipeline) &&
-               slowest >= Back(clock, spec.staleness);
+               slowest >=
+                   Back(clock, spec.staleness +
+                                   IsPlanted(PlantedBug::kStalenessOffByOne));
       case SyncMode::kAsp:
         return own >= Back(clock, spec.pipeline) &&
                (!epoch_barrier || slowest.epoch >= clock.epoch);

@@ -60,19 +60,29 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> JobDirectory::Build(
         std::unique_ptr<RowStore> store,
         MakeRowStore(table,
                      Partitioning(table).PartitionRange(piece.partition)));
+    const PartitionOptions options{
+        .table = table,
+        .table_index = piece.table,
+        .partition = piece.partition,
+        .ranks = assignment.ranks,
+        .sync = assignment.sync,
+        .steps_per_epoch = assignment.steps_per_epoch,
+        .epochs = assignment.epochs,
+        .skip_non_finite = assignment.skip_non_finite,
+        .is_ledger = piece.table == 0 && piece.partition == 0,
+    };
+    auto make_store = [table, range = store->range()] {
+      return MakeRowStore(table, range);
+    };
     auto partition = std::make_unique<Partition>(
-        piece.epoch,
-        PartitionOptions{
-            .table = table,
-            .partition = piece.partition,
-            .ranks = assignment.ranks,
-            .sync = assignment.sync,
-            .steps_per_epoch = assignment.steps_per_epoch,
-            .epochs = assignment.epochs,
-            .skip_non_finite = assignment.skip_non_finite,
-            .is_ledger = piece.table == 0 && piece.partition == 0,
-        },
-        std::move(store));
+        options, ReplicaOptions{}, std::move(make_store),
+        std::make_unique<PartitionState>(options, std::move(store)));
+    Effects effects;  // None: the replica is alone.
+    partition->Configure({.table = piece.table,
+                          .partition = piece.partition,
+                          .epoch = piece.epoch,
+                          .duty = ReplicaDuty::kLead},
+                         absl::ZeroDuration(), &effects);
     job->partitions[{piece.table, piece.partition}] =
         std::make_unique<PartitionActor>(std::move(partition), executor_,
                                          &budget_);

@@ -169,16 +169,14 @@ grpc::ServerUnaryReactor* ParameterService::LoadRows(
   for (Key& key : *keys) key = ToMixedKey((*actor)->options().table, key);
 
   auto* call = new UnaryCall<v1::LoadRowsReply>(reply);
-  (*actor)->Run([keys = *std::move(keys), values = *std::move(values),
-                 answer = call->Answer()](Partition& partition) mutable {
-    const absl::Status status =
-        partition.Load(std::move(keys), std::move(values));
-    if (status.ok()) {
-      answer(v1::LoadRowsReply());
-    } else {
-      answer(status);
-    }
-  });
+  (*actor)->Load(*std::move(keys), *std::move(values),
+                 [answer = call->Answer()](absl::Status status) mutable {
+                   if (status.ok()) {
+                     answer(v1::LoadRowsReply());
+                   } else {
+                     answer(status);
+                   }
+                 });
   return call;
 }
 

@@ -1,10 +1,20 @@
 #include "server/service/partition_actor.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 namespace seraph {
+
+namespace {
+
+absl::Duration Now() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace
 
 PartitionActor::PartitionActor(std::unique_ptr<Partition> partition,
                                Executor* executor, MemoryBudget* budget)
@@ -19,9 +29,9 @@ PartitionActor::PartitionActor(std::unique_ptr<Partition> partition,
 
 PartitionActor::~PartitionActor() {
   queue_.Post([this] {
-    std::vector<Answer> answers;
-    partition_->Close(&answers);
-    Deliver(std::move(answers));
+    Effects effects;
+    partition_->Close(&effects);
+    Deliver(std::move(effects));
   });
   queue_.Drain();
   budget_->used_bytes -= gauges_.bytes;
@@ -32,8 +42,8 @@ void PartitionActor::Push(PushMessage message, Done done) {
                done = std::move(done)]() mutable {
     message.ticket = ++last_ticket_;
     waiting_.emplace(message.ticket, std::move(done));
-    std::vector<Answer> answers;
-    partition_->Push(std::move(message), &answers);
+    Effects effects;
+    partition_->Push(std::move(message), Now(), &effects);
     Account();
     if (budget_->used_bytes > static_cast<int64_t>(budget_->limit_bytes) &&
         partition_->failure().empty()) {
@@ -45,9 +55,9 @@ void PartitionActor::Push(PushMessage message, Done done) {
                        "server.memory_limit (",
                        budget_->limit_bytes,
                        "); raise it, or use more servers"),
-          &answers);
+          Now(), &effects);
     }
-    Deliver(std::move(answers));
+    Deliver(std::move(effects));
   });
 }
 
@@ -56,10 +66,10 @@ void PartitionActor::Pull(PullMessage message, Done done) {
       [this, message = std::move(message), done = std::move(done)]() mutable {
         message.ticket = ++last_ticket_;
         waiting_.emplace(message.ticket, std::move(done));
-        std::vector<Answer> answers;
-        partition_->Pull(std::move(message), &answers);
+        Effects effects;
+        partition_->Pull(std::move(message), Now(), &effects);
         gauges_.parked = partition_->parked();
-        Deliver(std::move(answers));
+        Deliver(std::move(effects));
       });
 }
 
@@ -67,12 +77,32 @@ void PartitionActor::BeginAttempt(
     RankName rank,
     absl::AnyInvocable<void(absl::Status, const RankProgress&)> done) {
   queue_.Post([this, rank, done = std::move(done)]() mutable {
-    std::vector<Answer> answers;
-    const absl::Status status = partition_->BeginAttempt(rank, &answers);
+    const Ticket ticket = ++last_ticket_;
+    orders_.emplace(ticket,
+                    [done = std::move(done)](seraph::Done order) mutable {
+                      done(std::move(order.status), order.progress);
+                    });
+    Effects effects;
+    partition_->BeginAttempt(rank, ticket, Now(), &effects);
     Account();
-    Deliver(std::move(answers));
-    done(status,
-         status.ok() ? partition_->state().rank(rank.rank) : RankProgress{});
+    Deliver(std::move(effects));
+  });
+}
+
+void PartitionActor::Load(std::vector<Key> keys, std::vector<float> values,
+                          absl::AnyInvocable<void(absl::Status)> done) {
+  queue_.Post([this, keys = std::move(keys), values = std::move(values),
+               done = std::move(done)]() mutable {
+    const Ticket ticket = ++last_ticket_;
+    orders_.emplace(ticket,
+                    [done = std::move(done)](seraph::Done order) mutable {
+                      done(std::move(order.status));
+                    });
+    Effects effects;
+    partition_->Load(std::move(keys), std::move(values), ticket, Now(),
+                     &effects);
+    Account();
+    Deliver(std::move(effects));
   });
 }
 
@@ -83,10 +113,15 @@ void PartitionActor::Run(absl::AnyInvocable<void(Partition&)> work) {
   });
 }
 
-void PartitionActor::Deliver(std::vector<Answer> answers) {
-  for (Answer& answer : answers) {
+void PartitionActor::Deliver(Effects effects) {
+  ExpireAnswers(Now(), &effects.answers);
+  for (Answer& answer : effects.answers) {
     auto node = waiting_.extract(answer.ticket);
     node.mapped()(std::move(answer));
+  }
+  for (auto& order : effects.done) {
+    auto node = orders_.extract(order.ticket);
+    node.mapped()(std::move(order));
   }
 }
 

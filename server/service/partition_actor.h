@@ -47,6 +47,9 @@ class PartitionActor {
       RankName rank,
       absl::AnyInvocable<void(absl::Status, const RankProgress&)> done);
 
+  void Load(std::vector<Key> keys, std::vector<float> values,
+            absl::AnyInvocable<void(absl::Status)> done);
+
   // Runs `work` with the partition to itself.
   void Run(absl::AnyInvocable<void(Partition&)> work);
 
@@ -66,7 +69,7 @@ class PartitionActor {
 
  private:
   // Of the queue's turn: everything below them.
-  void Deliver(std::vector<Answer> answers);
+  void Deliver(Effects effects);
   void Account();
 
   const PartitionOptions options_;
@@ -78,6 +81,7 @@ class PartitionActor {
   // Touched by the queue's closures alone.
   std::unique_ptr<Partition> partition_;
   absl::flat_hash_map<Ticket, Done> waiting_;
+  absl::flat_hash_map<Ticket, absl::AnyInvocable<void(seraph::Done)>> orders_;
   Ticket last_ticket_ = 0;
 
   SerialQueue queue_;  // Last: it drains before the rest goes.

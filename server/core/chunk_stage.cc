@@ -1,0 +1,71 @@
+#include "server/core/chunk_stage.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace seraph {
+
+size_t BytesOf(const PushMessage& message) {
+  return sizeof(PushMessage) + message.keys.size() * sizeof(Key) +
+         message.values.size() * sizeof(float);
+}
+
+absl::StatusOr<std::optional<ChunkStage::Whole>> ChunkStage::Add(
+    PushMessage message) {
+  const uint32_t rank = message.rank->rank;
+  const auto found = staged_.find(rank);
+  if (found != staged_.end() &&
+      (found->second.clock != message.clock ||
+       found->second.chunks.size() != message.chunks)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " changed the chunks of entry ",
+                     ToString(message.clock), " under way"));
+  }
+  Staged& staged = staged_[rank];
+  if (found == staged_.end()) {
+    staged.clock = message.clock;
+    staged.chunks.resize(message.chunks);
+    staged.missing = message.chunks;
+  }
+  staged.tickets.push_back(message.ticket);
+  std::optional<PushMessage>& place = staged.chunks[message.chunk];
+  if (place.has_value()) return std::nullopt;  // A repeat.
+  staged.bytes += BytesOf(message);
+  bytes_ += BytesOf(message);
+  place = std::move(message);
+  if (--staged.missing > 0) return std::nullopt;
+
+  Whole whole{.entry = std::move(*staged.chunks[0]),
+              .tickets = std::move(staged.tickets)};
+  for (size_t i = 1; i < staged.chunks.size(); ++i) {
+    const PushMessage& chunk = *staged.chunks[i];
+    whole.entry.keys.insert(whole.entry.keys.end(), chunk.keys.begin(),
+                            chunk.keys.end());
+    whole.entry.values.insert(whole.entry.values.end(), chunk.values.begin(),
+                              chunk.values.end());
+  }
+  whole.entry.chunk = 0;
+  whole.entry.chunks = 1;
+  Drop(rank);
+  return whole;
+}
+
+std::vector<Ticket> ChunkStage::Drop(uint32_t rank) {
+  auto node = staged_.extract(rank);
+  if (node.empty()) return {};
+  bytes_ -= node.mapped().bytes;
+  return std::move(node.mapped().tickets);
+}
+
+std::vector<Ticket> ChunkStage::DropAll() {
+  std::vector<Ticket> tickets;
+  for (const auto& [rank, staged] : staged_) {
+    tickets.insert(tickets.end(), staged.tickets.begin(), staged.tickets.end());
+  }
+  staged_.clear();
+  bytes_ = 0;
+  return tickets;
+}
+
+}  // namespace seraph

@@ -1,0 +1,444 @@
+// A partition and its clients: what it refuses, appends and answers.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/planted_bug.h"
+#include "common/table/partitioning.h"
+#include "server/core/partition.h"
+
+namespace seraph {
+namespace {
+
+// Sessions of clients that are no ranks, remembered for the partition's life.
+constexpr size_t kMaxSessions = 4096;
+constexpr uint32_t kMaxChunks = 1 << 16;
+
+PartOutcome Invalid(const absl::Status& status) {
+  return {.code = PartCode::kInvalid, .message = std::string(status.message())};
+}
+
+}  // namespace
+
+PartOutcome Partition::CheckRank(RankName name) const {
+  if (name.rank >= state_->ranks()) {
+    return {.code = PartCode::kInvalid,
+            .message = absl::StrCat("rank ", name.rank, ": the job has ",
+                                    state_->ranks())};
+  }
+  const uint32_t current = AttemptOf(name.rank);
+  if (name.attempt < current) {
+    return {.code = PartCode::kStaleAttempt,
+            .message = absl::StrCat("rank ", name.rank,
+                                    " was handed out anew "
+                                    "as attempt ",
+                                    current)};
+  }
+  if (name.attempt > current) {
+    return {.code = PartCode::kUnknownAttempt,
+            .message = absl::StrCat("rank ", name.rank, " attempt ",
+                                    name.attempt, " has not begun here")};
+  }
+  return {};
+}
+
+uint32_t Partition::AttemptOf(uint32_t rank) const {
+  const auto fenced = fenced_.find(rank);
+  return std::max(state_->rank(rank).attempt,
+                  fenced == fenced_.end() ? 0 : fenced->second);
+}
+
+PartOutcome Partition::CheckEpoch(uint64_t epoch) const {
+  if (epoch != epoch_ && !IsPlanted(PlantedBug::kSkipEpochCheck)) {
+    return {.code = PartCode::kStaleEpoch,
+            .message =
+                absl::StrCat("epoch ", epoch, ", the partition's is ", epoch_)};
+  }
+  if (leads()) return {};
+  return {.code = PartCode::kNotHere, .message = NotLedHere().message};
+}
+
+absl::Status Partition::CheckShape(const PushMessage& message) const {
+  const uint32_t width = options_.table.width;
+  if (message.values.size() != message.keys.size() * width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(message.values.size(), " values for ", message.keys.size(),
+                     " keys of width ", width));
+  }
+  if (message.ends_epoch && !message.keys.empty()) {
+    return absl::InvalidArgumentError(
+        "the entry that ends an epoch carries no keys");
+  }
+  if (message.chunks == 0 || message.chunks > kMaxChunks ||
+      message.chunk >= message.chunks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("chunk ", message.chunk, " of ", message.chunks));
+  }
+  if (absl::Status keys = state_->store().CheckKeys(message.keys); !keys.ok()) {
+    return keys;
+  }
+  for (size_t i = 0; i < message.values.size(); ++i) {
+    if (!std::isfinite(message.values[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("table '", options_.table.name, "', key ",
+                       ToOriginalKey(options_.table, message.keys[i / width]),
+                       ": the pushed value is not finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<PartOutcome> Partition::JudgeRank(const PushMessage& message) {
+  if (PartOutcome rank = CheckRank(*message.rank); rank.code != PartCode::kOk) {
+    return rank;
+  }
+  const RankProgress& progress = state_->rank(message.rank->rank);
+  if (message.clock == progress.next) return PartOutcome{};
+  if (progress.last_entry.has_value() &&
+      message.clock <= *progress.last_entry) {
+    if (IsPlanted(PlantedBug::kForgetAppliedAtPromotion) && promoted_ &&
+        options_.sync.spec.mode != SyncMode::kBsp) {
+      return PartOutcome{};
+    }
+    if (options_.sync.spec.mode == SyncMode::kBsp && message.chunks == 1 &&
+        message.clock == *progress.last_entry &&
+        EntryChecksum(message.keys, message.values) != progress.last_checksum) {
+      ++differing_repeats_;
+    }
+    return std::nullopt;
+  }
+  return PartOutcome{
+      .code = PartCode::kExpectedClock,
+      .message = absl::StrCat("rank ", message.rank->rank, ": entry ",
+                              ToString(message.clock), " came where ",
+                              ToString(progress.next), " is next"),
+      .expected = progress.next};
+}
+
+std::optional<PartOutcome> Partition::JudgeSession(
+    const PushMessage& message) const {
+  if (options_.sync.spec.mode == SyncMode::kBsp) {
+    return PartOutcome{.code = PartCode::kInvalid,
+                       .message =
+                           "the tables of a bsp job take pushes from "
+                           "its ranks only"};
+  }
+  if (message.session == 0 || message.number == 0 || message.chunks != 1 ||
+      message.ends_epoch) {
+    return PartOutcome{.code = PartCode::kInvalid,
+                       .message =
+                           "a push without a rank is named by a session "
+                           "and a number from 1, and comes whole"};
+  }
+  const uint64_t last = state_->session(message.session);
+  if (message.number <= last) return std::nullopt;
+  if (message.number > last + 1) {
+    return PartOutcome{.code = PartCode::kInvalid,
+                       .message = absl::StrCat("push ", message.number,
+                                               " of a session came where ",
+                                               last + 1, " is next")};
+  }
+  if (last == 0 && state_->sessions() >= kMaxSessions) {
+    return PartOutcome{
+        .code = PartCode::kInvalid,
+        .message = absl::StrCat("more than ", kMaxSessions, " sessions")};
+  }
+  return PartOutcome{};
+}
+
+std::optional<PartOutcome> Partition::Judge(const PushMessage& message) {
+  if (PartOutcome epoch = CheckEpoch(message.epoch);
+      epoch.code != PartCode::kOk) {
+    return epoch;
+  }
+  if (!failure().empty()) {
+    return PartOutcome{.code = PartCode::kFailed, .message = failure()};
+  }
+  if (absl::Status shape = CheckShape(message); !shape.ok()) {
+    return Invalid(shape);
+  }
+  return message.rank.has_value() ? JudgeRank(message) : JudgeSession(message);
+}
+
+bool Partition::MustHold(const PushMessage& message,
+                         const PartOutcome& verdict) const {
+  if (!handing_over_.has_value() && !cut_.holding()) return false;
+  // A clock that is ahead of what is held has its turn after that.
+  const bool ahead = verdict.code == PartCode::kExpectedClock &&
+                     message.clock > verdict.expected;
+  if (verdict.code != PartCode::kOk && !ahead) return false;
+  return handing_over_.has_value() ||
+         (message.rank.has_value() &&
+          cut_.Holds(message.rank->rank, message.clock));
+}
+
+void Partition::Push(PushMessage message, absl::Duration now,
+                     Effects* effects) {
+  TakePush(std::move(message), effects);
+  Finish(now, effects);
+}
+
+void Partition::TakePush(PushMessage message, Effects* effects) {
+  const Ticket ticket = message.ticket;
+  const std::optional<PartOutcome> verdict = Judge(message);
+  if (!verdict.has_value()) {
+    if (IsPlanted(PlantedBug::kAcknowledgeRepeatAtOnce)) {
+      effects->answers.push_back(AnswerTo(ticket, {}));
+    } else {
+      // Not before its original, which is in the log.
+      pending_.push_back(
+          {.number = state_->records(), .what = AnswerTo(ticket, {})});
+    }
+    return;
+  }
+  if (MustHold(message, *verdict)) {
+    held_bytes_ += BytesOf(message);
+    held_.push_back(std::move(message));
+    return;
+  }
+  if (verdict->code != PartCode::kOk) {
+    effects->answers.push_back(AnswerTo(ticket, *verdict));
+    return;
+  }
+  if (message.chunks == 1 || IsPlanted(PlantedBug::kMarkBeforePush)) {
+    // Chunks of the same entry, in another cut, become it too.
+    std::vector<Ticket> tickets = {ticket};
+    if (message.rank.has_value()) {
+      const std::vector<Ticket> staged = stage_.Drop(message.rank->rank);
+      tickets.insert(tickets.end(), staged.begin(), staged.end());
+    }
+    AppendPush(std::move(message), tickets);
+    return;
+  }
+  absl::StatusOr<std::optional<ChunkStage::Whole>> whole =
+      stage_.Add(std::move(message));
+  if (!whole.ok()) {
+    effects->answers.push_back(AnswerTo(ticket, Invalid(whole.status())));
+    return;
+  }
+  if (!whole->has_value()) return;
+  if (absl::Status shape = CheckShape((*whole)->entry); !shape.ok()) {
+    for (const Ticket one : (*whole)->tickets) {
+      effects->answers.push_back(AnswerTo(one, Invalid(shape)));
+    }
+    return;
+  }
+  AppendPush(std::move((*whole)->entry), (*whole)->tickets);
+}
+
+void Partition::AppendPush(PushMessage message,
+                           const std::vector<Ticket>& tickets) {
+  if (message.rank.has_value()) {
+    Append(EntryRecord{.rank = *message.rank,
+                       .clock = message.clock,
+                       .ends_epoch = message.ends_epoch,
+                       .examples = message.examples,
+                       .keys = std::move(message.keys),
+                       .values = std::move(message.values),
+                       .ledger = std::move(message.ledger)});
+  } else {
+    Append(SessionRecord{.session = message.session,
+                         .number = message.number,
+                         .keys = std::move(message.keys),
+                         .values = std::move(message.values)});
+  }
+  for (const Ticket ticket : tickets) {
+    pending_.push_back(
+        {.number = state_->records(), .what = AnswerTo(ticket, {})});
+  }
+}
+
+// What must still wait is held again, in the same order.
+void Partition::ReleaseHeld(Effects* effects) {
+  held_bytes_ = 0;
+  for (PushMessage& message : std::exchange(held_, {})) {
+    // Its epoch was right when it came.
+    message.epoch = epoch_;
+    TakePush(std::move(message), effects);
+  }
+}
+
+void Partition::Pull(PullMessage message, absl::Duration now,
+                     Effects* effects) {
+  if (PartOutcome refusal = CheckPull(message); refusal.code != PartCode::kOk) {
+    effects->answers.push_back(AnswerTo(message.ticket, std::move(refusal)));
+    return;
+  }
+  AnswerPull(std::move(message), effects);
+  Settle(now, effects);
+}
+
+PartOutcome Partition::CheckPull(const PullMessage& message) const {
+  if (PartOutcome epoch = CheckEpoch(message.epoch);
+      epoch.code != PartCode::kOk) {
+    return epoch;
+  }
+  if (absl::Status keys = state_->store().CheckKeys(message.keys); !keys.ok()) {
+    return Invalid(keys);
+  }
+  if (message.clock.has_value() && !message.rank.has_value()) {
+    return {.code = PartCode::kInvalid,
+            .message = "a pull at a clock needs a rank"};
+  }
+  return {};
+}
+
+std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
+  if (!failure().empty()) {
+    return AnswerTo(message.ticket,
+                    {.code = PartCode::kFailed, .message = failure()});
+  }
+  if (message.clock.has_value()) {
+    PartOutcome rank = CheckRank(*message.rank);
+    if (rank.code != PartCode::kOk) {
+      return AnswerTo(message.ticket, std::move(rank));
+    }
+    switch (state_->ReadableAt(message.rank->rank, *message.clock)) {
+      case PartitionState::Readable::kNow:
+        break;
+      case PartitionState::Readable::kNotYet:
+        return std::nullopt;
+      case PartitionState::Readable::kNoLonger:
+        return AnswerTo(
+            message.ticket,
+            {.code = PartCode::kInvalid,
+             .message = absl::StrCat(
+                 "the parameters of clock ", ToString(*message.clock),
+                 " are no longer kept; the slowest rank stands at ",
+                 ToString(state_->slowest()))});
+    }
+  }
+  Answer answer = AnswerTo(message.ticket, {});
+  answer.values.resize(message.keys.size() * options_.table.width);
+  if (message.clock.has_value()) {
+    state_->ReadAt(*message.clock, message.keys, absl::MakeSpan(answer.values));
+  } else {
+    state_->ReadLatest(message.keys, absl::MakeSpan(answer.values));
+  }
+  return answer;
+}
+
+void Partition::AnswerPull(PullMessage message, Effects* effects) {
+  std::optional<Answer> answer = TryPull(message);
+  if (!answer.has_value()) {
+    parked_.push_back(std::move(message));
+  } else if (answer->outcome.code != PartCode::kOk ||
+             options_.sync.spec.mode == SyncMode::kBsp ||
+             IsPlanted(PlantedBug::kReadUnconfirmed)) {
+    // bsp: what a lost entry would have given, its re-run gives.
+    effects->answers.push_back(*std::move(answer));
+  } else {
+    pending_.push_back({.number = state_->records(),
+                        .what = *std::move(answer),
+                        .pull = std::move(message)});
+  }
+}
+
+void Partition::AnswerParked(Effects* effects) {
+  for (PullMessage& message : std::exchange(parked_, {})) {
+    AnswerPull(std::move(message), effects);
+  }
+}
+
+void Partition::BeginAttempt(RankName rank, Ticket ticket, absl::Duration now,
+                             Effects* effects) {
+  absl::Status status;
+  if (!leads()) {
+    status = absl::UnavailableError(NotLedHere().message);
+  } else if (rank.rank >= state_->ranks() || rank.attempt == 0) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank.rank, " attempt ", rank.attempt,
+                     ": the job has ranks 0 to ", state_->ranks() - 1,
+                     " and attempts from 1"));
+  } else if (const uint32_t current = AttemptOf(rank.rank);
+             rank.attempt < current) {
+    status = absl::AbortedError(absl::StrCat("rank ", rank.rank, " attempt ",
+                                             rank.attempt, ": attempt ",
+                                             current, " has begun"));
+  } else if (rank.attempt > current) {
+    if (IsPlanted(PlantedBug::kFenceAttemptInMemoryOnly)) {
+      fenced_[rank.rank] = rank.attempt;
+    } else {
+      Append(AttemptRecord{rank});
+    }
+    RefuseOlderAttempts(rank.rank, effects);
+  }
+  if (!status.ok()) {
+    effects->done.push_back(DoneWith(ticket, std::move(status)));
+    return;
+  }
+  pending_.push_back({.number = state_->records(),
+                      .what = DoneWith(ticket, absl::OkStatus()),
+                      .rank = rank.rank});
+  Finish(now, effects);  // Waiting pulls of older attempts end there.
+}
+
+void Partition::RefuseOlderAttempts(uint32_t rank, Effects* effects) {
+  const PartOutcome stale = CheckRank({rank, 0});
+  for (const Ticket ticket : stage_.Drop(rank)) {
+    effects->answers.push_back(AnswerTo(ticket, stale));
+  }
+  held_.remove_if([&](const PushMessage& message) {
+    if (!message.rank.has_value() || message.rank->rank != rank) return false;
+    held_bytes_ -= BytesOf(message);
+    effects->answers.push_back(AnswerTo(message.ticket, stale));
+    return true;
+  });
+}
+
+void Partition::Load(std::vector<Key> keys, std::vector<float> values,
+                     Ticket ticket, absl::Duration now, Effects* effects) {
+  absl::StatusOr<LoadRecord> record =
+      MakeLoad(std::move(keys), std::move(values));
+  if (!record.ok()) {
+    effects->done.push_back(DoneWith(ticket, record.status()));
+    return;
+  }
+  Append(*std::move(record));
+  pending_.push_back({.number = state_->records(),
+                      .what = DoneWith(ticket, absl::OkStatus())});
+  Finish(now, effects);
+}
+
+absl::StatusOr<LoadRecord> Partition::MakeLoad(
+    std::vector<Key> keys, std::vector<float> values) const {
+  if (!leads()) return absl::UnavailableError(NotLedHere().message);
+  if (state_->folded().trained) {
+    return absl::FailedPreconditionError(
+        "training has begun: rows can no longer be loaded");
+  }
+  const size_t width = options_.table.width;
+  if (values.size() != keys.size() * width) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        values.size(), " values for ", keys.size(), " keys of width ", width));
+  }
+  std::vector<size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return keys[a] < keys[b]; });
+  LoadRecord record;
+  record.keys.resize(keys.size());
+  record.values.resize(values.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    record.keys[i] = keys[order[i]];
+    std::copy_n(values.begin() + order[i] * width, width,
+                record.values.begin() + i * width);
+  }
+  if (absl::Status check = state_->store().CheckKeys(record.keys);
+      !check.ok()) {
+    return check;
+  }
+  for (size_t i = 0; i < record.values.size(); ++i) {
+    if (!std::isfinite(record.values[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the value of key ",
+                       ToOriginalKey(options_.table, record.keys[i / width]),
+                       ", column ", i % width, ", is not finite"));
+    }
+  }
+  return record;
+}
+
+}  // namespace seraph

@@ -1,0 +1,93 @@
+// A partition and the cuts through its job.
+#include <utility>
+
+#include "server/core/partition.h"
+
+namespace seraph {
+
+std::vector<Clock> Partition::NextClocks() const {
+  std::vector<Clock> clocks;
+  for (const RankProgress& rank : state_->folded().ranks) {
+    clocks.push_back(rank.next);
+  }
+  return clocks;
+}
+
+void Partition::LeaveCutBehind(uint64_t cut, absl::string_view why,
+                               Effects* effects) {
+  if (!cut_.holding() || cut <= cut_.id()) return;
+  VoidCut(why, effects);
+}
+
+absl::StatusOr<std::vector<Clock>> Partition::BeginCut(uint64_t cut,
+                                                       absl::Duration now,
+                                                       Effects* effects) {
+  if (absl::Status status = CheckOrder(epoch_); !status.ok()) return status;
+  LeaveCutBehind(cut, "a later one has begun", effects);
+  std::vector<Clock> clocks;
+  for (const RankProgress& rank : state_->folded().ranks) {
+    clocks.push_back(CutClock(options_.sync.spec.mode, rank));
+  }
+  return cut_.Begin(cut, std::move(clocks), now + replica_.lease);
+}
+
+void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
+                        Ticket ticket, absl::Duration now, Effects* effects) {
+  absl::Status status = CheckOrder(epoch_);
+  if (status.ok()) {
+    LeaveCutBehind(cut, "a later one has begun", effects);
+    status =
+        cut_.Take(cut, std::move(clocks), NextClocks(), now + replica_.lease);
+  }
+  Done done = DoneWith(ticket, status);
+  if (!status.ok() || cut_.IsCopied(cut)) {
+    if (status.ok()) done.clocks = cut_.copied_clocks();
+    effects->done.push_back(std::move(done));
+    if (!cut_.holding()) EndTickets(&cut_.tickets, status, effects);
+  } else {
+    cut_.tickets.push_back(ticket);
+    cut_since_ = since;
+  }
+  // What is below the clocks passes.
+  ReleaseHeld(effects);
+  Finish(now, effects);
+}
+
+bool Partition::CopyIfDue(Effects* effects) {
+  if (!cut_.holding() || !cut_.IsDue(NextClocks())) return false;
+  PartitionCopy copy{.table = options_.table_index,
+                     .partition = options_.partition,
+                     .range = state_->store().range(),
+                     .cut = state_->Cut()};
+  const uint64_t since =
+      cut_since_.layout == state_->store().layout() ? cut_since_.version : 0;
+  CopyRows(state_->sums(), since, state_->mutable_store(), &copy);
+  cut_.Copied(std::move(copy), NextClocks());
+  for (const Ticket ticket : std::exchange(cut_.tickets, {})) {
+    Done done = DoneWith(ticket, absl::OkStatus());
+    done.clocks = cut_.copied_clocks();
+    effects->done.push_back(std::move(done));
+  }
+  return true;
+}
+
+absl::StatusOr<PartitionCopy> Partition::MoveCopy(uint64_t cut) {
+  return cut_.Move(cut);
+}
+
+// What was held goes on with the next Finish or at once, as the caller does.
+void Partition::VoidCut(absl::string_view why, Effects* effects) {
+  cut_.VoidUpTo(cut_.id());
+  EndTickets(&cut_.tickets, absl::AbortedError(why), effects);
+  ReleaseHeld(effects);
+}
+
+void Partition::DropCut(uint64_t cut, absl::Duration now, Effects* effects) {
+  if (cut_.holding() && cut_.id() <= cut) {
+    VoidCut("the cut was dropped", effects);
+  }
+  cut_.VoidUpTo(cut);
+  Finish(now, effects);
+}
+
+}  // namespace seraph

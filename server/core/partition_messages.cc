@@ -1,0 +1,15 @@
+#include "server/core/partition_messages.h"
+
+namespace seraph {
+
+void ExpireAnswers(absl::Duration now, std::vector<Answer>* answers) {
+  for (Answer& answer : *answers) {
+    if (now < answer.valid_until) continue;
+    answer.outcome = {.code = PartCode::kRetryAfter,
+                      .message = "the lease ended before the answer left",
+                      .retry_after_ms = 1};
+    answer.values.clear();
+  }
+}
+
+}  // namespace seraph
