@@ -89,7 +89,7 @@ class Planner {
 
   // As many members as wanted, none of them on a server that drains.
   void Mend(size_t g) {
-    if (!quiet_[g]) return;
+    if (!quiet_[g] || usable_ == 0) return;
     const PartitionGroup& group = groups_[g];
     const std::vector<Node>& members = group.record().members;
     const size_t draining =
