@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/draw.h"
@@ -123,6 +125,63 @@ TEST(LazyTermsEdgeTest, SoftThresholdTakesBothSignsAndLeavesPlusZero) {
     EXPECT_EQ(SoftThreshold(w, 1), 0);
     EXPECT_FALSE(std::signbit(SoftThreshold(w, 1))) << w;
   }
+}
+
+// Rows of one partition come to another whose sums are others: what is pending
+// for them then, and whenever both have gone on alike, is what it was.
+TEST(LazyTermsRebaseTest, KeepsWhatIsPending) {
+  for (const auto& [decay, shrink] :
+       {std::pair{0.02, 0.0}, {0.0, 1e-3}, {0.02, 1e-3}, {3.0, 0.01}}) {
+    const LazyTerms terms(decay, shrink);
+    LazySums from;
+    LazySums to;
+    for (int i = 0; i < 50; ++i) to = terms.Advance(to, 0.07);
+    float other[4];  // Of a row that came from elsewhere.
+    float stayed[4];
+    for (int age = 0; age < 40; ++age) {
+      terms.Record(from, other);
+      LazySums now = from;
+      for (int i = 0; i < age; ++i) now = terms.Advance(now, 0.1);
+      std::copy(other, other + 4, stayed);
+      terms.Rebase(now, to, other);
+      LazySums there = to;
+      for (int later = 0; later < 100; ++later) {
+        const LazyShift expected = terms.Between(stayed, now);
+        const LazyShift moved = terms.Between(other, there);
+        if (later == 0) {
+          EXPECT_EQ(moved.IsIdentity(), age == 0);
+        }
+        for (const double w : {1.0, -0.3, 1e-3, 0.0}) {
+          EXPECT_NEAR(moved(w), expected(w), 1e-11 * std::abs(w) + 1e-13)
+              << decay << " " << shrink << " " << age << " " << later;
+        }
+        now = terms.Advance(now, 0.1);
+        there = terms.Advance(there, 0.1);
+      }
+      from = terms.Advance(from, 0.03);
+    }
+  }
+}
+
+TEST(LazyTermsRebaseTest, EqualSumsMoveNoBit) {
+  const LazyTerms terms(0.02, 1e-3);
+  float cells[4];
+  terms.Record({-0.1, 0.7}, cells);
+  std::vector<float> before(cells, cells + 4);
+  terms.Rebase({-3.3, 0.9}, {-3.3, 0.9}, cells);
+  EXPECT_EQ(std::memcmp(before.data(), cells, sizeof(cells)), 0);
+}
+
+TEST(LazyTermsRebaseTest, ARowThatDecayedToNothingStaysNothing) {
+  const LazyTerms terms(0.5, 1e-3);
+  const LazySums now{-5000.0, 2e-3};
+  const LazySums to{-10.0, 1e-3};
+  float cells[4];
+  terms.Record(LazySums{}, cells);
+  ASSERT_EQ(terms.Between(cells, now)(1e30), 0.0);
+  terms.Rebase(now, to, cells);
+  EXPECT_EQ(terms.Between(cells, to)(1e30), 0.0);
+  EXPECT_EQ(terms.Between(cells, terms.Advance(to, 0.1))(1e30), 0.0);
 }
 
 }  // namespace
