@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/planted_bug.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -217,6 +218,16 @@ TEST_F(ExpectedNodesTest, AreAliveAndGoOnWithoutRegistering) {
   EXPECT_THAT(registry_.Heartbeat("a", 7, {}, now_), StatusIs(kNotFound));
   EXPECT_TRUE(registry_.IsDraining(2));
 }
+
+#ifdef SERAPH_PLANTED_BUGS
+TEST_F(ExpectedNodesTest, AreAllDeadWithTheBugThatDoesNotWait) {
+  planted_bug = PlantedBug::kAllDeadAtSchedulerStart;
+  registry_ = NodeRegistry(kTimeout, kStart, {{MakeNode("a", 1)}});
+  planted_bug = PlantedBug::kNone;
+  registry_.Register(MakeNode("w", 2, NodeRole::kWorker), now_);
+  EXPECT_THAT(TickUntil(kStart + absl::Seconds(1)), ElementsAre("a"));
+}
+#endif
 
 TEST_F(ExpectedNodesTest, DieIfTheyDoNotComeWithinATimeout) {
   Beat(MakeNode("a", 1));
