@@ -139,7 +139,8 @@ void PeerLink::Pump(const PartitionState& state, const LogTail& tail,
     if (next_ - 1 > behind && tail.BytesBetween(behind, next_) > window_bytes) {
       return;
     }
-    if (confirmed_ + 1 == next_) progress_ = now;  // It had all.
+    if (confirmed_ + 1 == next_ && next_ > last_sent_) progress_ = now;
+    last_sent_ = std::max(last_sent_, next_);
     ForwardRecord forward{.position = kept.position,
                           .commit = tail.commit(),
                           .sent_ms = Milliseconds(now),
@@ -156,7 +157,7 @@ void PeerLink::Tick(const PartitionState& state, const LogTail& tail,
   const bool may_resend = now - std::max(progress_, resent_) >= again;
   switch (stage_) {
     case Stage::kLost:
-      return;
+      break;  // A ping tells it so.
     case Stage::kAsked:
       if (now - sent_ >= again) Ask(now, out);
       return;

@@ -113,6 +113,7 @@ class PeerLink {
   bool has_log_ = false;
   uint64_t question_ = 0;
   uint64_t next_ = 1;
+  uint64_t last_sent_ = 0;  // The highest number that was ever sent.
   uint64_t confirmed_ = 0;
   std::optional<uint64_t> ready_at_;
   std::optional<absl::Duration> lease_from_;
@@ -127,7 +128,8 @@ class PeerLink {
   uint32_t pieces_taken_ = 0;
 
   absl::Duration heard_;     // When anything came from it.
-  absl::Duration progress_;  // When it confirmed more, or had all.
+  absl::Duration progress_;  // When it confirmed more, or was sent more after
+                             // it had confirmed all.
   absl::Duration sent_ = -absl::InfiniteDuration();    // Anything.
   absl::Duration resent_ = -absl::InfiniteDuration();  // Again.
 };
