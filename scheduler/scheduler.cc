@@ -1,6 +1,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "common/concurrent/notification.h"
 #include "common/concurrent/periodic_task.h"
 #include "common/concurrent/thread_pool.h"
+#include "common/config/address.h"
 #include "common/log/log.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/rpc_server.h"
@@ -22,6 +24,8 @@
 #include "scheduler/service/order_runner.h"
 #include "scheduler/service/polled_stream.h"
 #include "scheduler/service/scheduler_engine.h"
+#include "scheduler/store/memory_state_store.h"
+#include "scheduler/store/sqlite_state_store.h"
 
 namespace seraph {
 namespace {
@@ -41,31 +45,77 @@ SchedulerOptions CoreOptions(const ClusterConfig& config) {
   return options;
 }
 
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string StateDirectory(const ClusterConfig& config) {
+  if (!config.scheduler.state_directory.empty()) {
+    return config.scheduler.state_directory;
+  }
+  const absl::StatusOr<Address> listen = ParseAddress(config.scheduler.listen);
+  return DefaultStateDirectory(config.cluster.name,
+                               listen.ok() ? listen->port : 0,
+                               Variable("XDG_STATE_HOME"), Variable("HOME"));
+}
+
 }  // namespace
+
+absl::StatusOr<SchedulerParts> OpenLocalState(const ClusterConfig& config) {
+  SchedulerParts parts;
+  parts.listen = config.scheduler.listen;
+  SERAPH_ASSIGN_OR_RETURN(parts.folder,
+                          StateFolder::Open(StateDirectory(config)));
+  if (config.scheduler.store == StoreKind::kSqlite &&
+      !parts.folder->temporary()) {
+    SERAPH_ASSIGN_OR_RETURN(
+        parts.store,
+        SqliteStateStore::Open(parts.folder->path(), config.cluster.name));
+    spdlog::info("state.opened folder={} term={}",
+                 LogValue(parts.folder->path()), parts.store->term());
+    return parts;
+  }
+  if (config.scheduler.store == StoreKind::kSqlite) {
+    spdlog::warn(
+        "state.temporary folder={} reason=\"no scheduler.state_directory\" "
+        "next=forget_all_jobs_at_exit",
+        LogValue(parts.folder->path()));
+  }
+  // Nodes have to tell it from the one before it.
+  parts.store = std::make_unique<MemoryStateStore>(
+      absl::ToUnixMillis(WallClock::Real()->Now()));
+  return parts;
+}
 
 // In the order in which they need each other.
 struct Scheduler::Parts {
-  Parts(const ClusterConfig& c, std::unique_ptr<StateFolder> s)
+  Parts(const ClusterConfig& c, SchedulerParts p)
       : config(c),
-        state(std::move(s)),
-        engine(CoreOptions(config), MonotonicClock::Real(), WallClock::Real()),
+        state(std::move(p.folder)),
+        store(std::move(p.store)),
+        engine({.core = CoreOptions(config)}, MonotonicClock::Real(),
+               WallClock::Real(), store.get(), std::move(p.on_halt)),
         channels({.max_message_bytes = config.rpc.max_message_bytes}),
         files("files", kFileThreads),
         transfers("transfers", kTransferThreads),
         log(state->jobs()),
-        runner(
-            {.call_timeout = config.rpc.call_timeout,
-             .rows = {.call_timeout = config.rpc.call_timeout}},
-            {.channels = &channels,
-             .files = &files,
-             .transfers = &transfers,
-             .log = &log,
-             .waiters = &waiters,
-             .report =
-                 [this](const Event& event) { (void)engine.Handle(event); }}),
+        runner({.term = store->term(),
+                .call_timeout = config.rpc.call_timeout,
+                .rows = {.call_timeout = config.rpc.call_timeout}},
+               {.channels = &channels,
+                .files = &files,
+                .transfers = &transfers,
+                .log = &log,
+                .waiters = &waiters,
+                .report =
+                    [this](const Event& event) {
+                      engine.Handle(event, nullptr);
+                    }}),
         cluster_service(
             {.cluster = config.cluster.name,
              .incarnation = NewIncarnation(),
+             .term = store->term(),
              .heartbeat_interval = config.scheduler.heartbeat_interval,
              .heartbeat_timeout = config.scheduler.heartbeat_timeout,
              .spool_folder = state->spool()},
@@ -74,13 +124,14 @@ struct Scheduler::Parts {
                      .log = &log,
                      .poller = &poller,
                      .files = &files}),
-        ticks("ticks", kTick, [this] { (void)engine.Handle(TimePassed{}); }),
+        ticks("ticks", kTick, [this] { engine.Handle(TimePassed{}, nullptr); }),
         looks("looks", kLook, [this] { poller.Poll(); }) {
     engine.SetCarrier(&runner);
   }
 
   const ClusterConfig config;
   const std::unique_ptr<StateFolder> state;
+  const std::unique_ptr<StateStore> store;
   SchedulerEngine engine;
   ChannelCache channels;
   ThreadPool files;
@@ -99,13 +150,18 @@ struct Scheduler::Parts {
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Start(
     const ClusterConfig& config) {
-  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<StateFolder> state,
-                          StateFolder::Open(config.scheduler.state_directory));
-  auto parts = std::make_unique<Parts>(config, std::move(state));
+  SERAPH_ASSIGN_OR_RETURN(SchedulerParts parts, OpenLocalState(config));
+  return Start(config, std::move(parts));
+}
+
+absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Start(
+    const ClusterConfig& config, SchedulerParts own) {
+  const std::string listen = own.listen;
+  auto parts = std::make_unique<Parts>(config, std::move(own));
   SERAPH_ASSIGN_OR_RETURN(
       parts->rpc,
       RpcServer::Start(
-          {.listen = config.scheduler.listen,
+          {.listen = listen,
            .config_key = "scheduler.listen",
            .max_message_bytes = config.rpc.max_message_bytes},
           {{v1::Cluster::service_full_name(), &parts->cluster_service},
@@ -122,36 +178,46 @@ Scheduler::~Scheduler() { Stop(); }
 
 const std::string& Scheduler::address() const { return parts_->rpc->address(); }
 
+absl::Status Scheduler::halted() const { return parts_->engine.halted(); }
+
 void Scheduler::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
   parts_->rpc->SetReady(false);
 
-  // What nodes hold of jobs would be held for nobody.
-  (void)parts_->engine.Handle(SchedulerStops{});
-  const absl::Duration end =
-      MonotonicClock::Real()->Now() + parts_->config.rpc.shutdown_grace;
-  const Notification never;
-  while (!parts_->engine.IsAllFreed() && MonotonicClock::Real()->Now() < end) {
-    never.WaitFor(kTick);
+  if (!parts_->store->durable() && parts_->engine.halted().ok()) {
+    // What nodes hold of jobs would be held for nobody.
+    (void)parts_->engine.Handle(SchedulerStops{});
+    const absl::Duration end =
+        MonotonicClock::Real()->Now() + parts_->config.rpc.shutdown_grace;
+    const Notification never;
+    while (!parts_->engine.IsAllFreed() &&
+           MonotonicClock::Real()->Now() < end) {
+      never.WaitFor(kTick);
+    }
   }
 
+  parts_->ticks.Stop();
+  parts_->looks.Stop();
+  parts_->engine.Stop();  // What is decided is stored and ordered.
   const absl::Status stops = absl::UnavailableError("the scheduler stops");
   parts_->poller.Poll();  // How the jobs have ended.
   parts_->poller.Close(stops);
   parts_->waiters.Close(stops);
   parts_->rpc->Shutdown(parts_->config.rpc.shutdown_grace);
-  parts_->ticks.Stop();
-  parts_->looks.Stop();
   parts_->runner.Stop();
 }
 
 absl::Status RunScheduler(DaemonContext* context) {
-  SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Scheduler> scheduler,
-                          Scheduler::Start(context->config()));
+  SERAPH_ASSIGN_OR_RETURN(SchedulerParts parts,
+                          OpenLocalState(context->config()));
+  parts.on_halt = [context] { context->stop()->Notify(); };
+  SERAPH_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Scheduler> scheduler,
+      Scheduler::Start(context->config(), std::move(parts)));
   SERAPH_RETURN_IF_ERROR(context->Ready(scheduler->address()));
   context->stop()->Wait();
   scheduler->Stop();
-  return absl::OkStatus();
+  return scheduler->halted();
 }
 
 }  // namespace seraph

@@ -2,6 +2,7 @@
 #ifndef SERAPH_SCHEDULER_SCHEDULER_H_
 #define SERAPH_SCHEDULER_SCHEDULER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,17 +10,36 @@
 #include "absl/status/statusor.h"
 #include "common/config/cluster_config.h"
 #include "common/daemon/daemon_main.h"
+#include "scheduler/io/state_folder.h"
+#include "scheduler/store/state_store.h"
 
 namespace seraph {
 
+// What a scheduler has of its own, beside its configuration.
+struct SchedulerParts {
+  std::unique_ptr<StateFolder> folder;
+  std::unique_ptr<StateStore> store;  // Ours as long as it lives.
+  std::string listen;                 // In place of scheduler.listen.
+  // Called once, on any thread, when the scheduler cannot go on: halted() says
+  // why.
+  std::function<void()> on_halt = [] {};
+};
+
+// The folder, and the store in it or, without a durable one, in memory. Not for
+// etcd.
+// Errors: whatever keeps us from using them, with the key of the cluster file.
+absl::StatusOr<SchedulerParts> OpenLocalState(const ClusterConfig& config);
+
 // A scheduler in this process: builds everything in order and owns it.
 //
-// Threads: Stop belongs to the owner.
+// Threads: halted() may be called from any thread; Stop belongs to the owner.
 class Scheduler {
  public:
-  // Listens and serves, ready at once.
-  // Errors: whatever keeps it from listening, or from using its state
-  // directory, each with the key of the cluster file.
+  // Goes on with the jobs that are stored, listens and serves, ready at once.
+  // Errors: whatever keeps it from listening, or from reading what is stored.
+  static absl::StatusOr<std::unique_ptr<Scheduler>> Start(
+      const ClusterConfig& config, SchedulerParts parts);
+  // With OpenLocalState.
   static absl::StatusOr<std::unique_ptr<Scheduler>> Start(
       const ClusterConfig& config);
 
@@ -28,8 +48,13 @@ class Scheduler {
   // Where it listens.
   const std::string& address() const;
 
-  // Jobs fail and are freed on the nodes, as far as rpc.shutdown_grace allows;
-  // streams and waiting ranks are told; calls end. May be repeated.
+  // OK, or why it cannot go on and has to be stopped.
+  absl::Status halted() const;
+
+  // With a durable store jobs go on where they are, until the scheduler is
+  // started again. Else they fail and are freed on the nodes, as far as
+  // rpc.shutdown_grace allows. Streams and waiting ranks are told; calls end.
+  // May be repeated.
   void Stop();
 
  private:
@@ -40,7 +65,7 @@ class Scheduler {
 };
 
 // Serves until the context's stop signal, then stops in good order.
-// Errors: as Scheduler::Start.
+// Errors: as OpenLocalState and Scheduler::Start; and why it has halted.
 absl::Status RunScheduler(DaemonContext* context);
 
 }  // namespace seraph

@@ -51,7 +51,8 @@ constexpr uint64_t kWorker = 12;
 
 class SchedulerTest : public ::testing::Test {
  protected:
-  SchedulerTest() {
+  explicit SchedulerTest(StoreKind store = StoreKind::kSqlite) {
+    config_.scheduler.store = store;
     folder_.Write("train", "1 1:1\n");
     config_.scheduler.listen = "127.0.0.1:0";
     config_.scheduler.state_directory = folder_.Path("state");
@@ -481,7 +482,12 @@ TEST_F(SchedulerTest, AWorkersRestartIsToldToWhoWatches) {
   parameters_.dropped().Wait();
 }
 
-TEST_F(SchedulerTest, StoppingTellsEverybodyWhoWaits) {
+class ForgetfulSchedulerTest : public SchedulerTest {
+ protected:
+  ForgetfulSchedulerTest() : SchedulerTest(StoreKind::kMemory) {}
+};
+
+TEST_F(ForgetfulSchedulerTest, StoppingEndsJobsAndTellsEverybodyWhoWaits) {
   SubmitAndRun("train: {epochs: 2}\nranks: 2\n");
   grpc::ClientContext context;
   v1::WatchJobRequest request;
@@ -499,6 +505,37 @@ TEST_F(SchedulerTest, StoppingTellsEverybodyWhoWaits) {
   EXPECT_THAT(status.error(), HasSubstr("scheduler was stopped"));
   EXPECT_TRUE(tasks_.stopped().HasBeenNotified());
   EXPECT_TRUE(parameters_.dropped().HasBeenNotified());
+}
+
+TEST_F(SchedulerTest, StoppingLeavesTheJobsOnTheNodes) {
+  SubmitAndRun("train: {epochs: 2}\nranks: 2\n");
+  auto waiting = Meet(false);
+  scheduler_->Stop();
+  EXPECT_THAT(waiting->Wait(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_FALSE(tasks_.stopped().HasBeenNotified());
+  EXPECT_FALSE(parameters_.dropped().HasBeenNotified());
+  EXPECT_THAT(scheduler_->halted(), IsOk());
+}
+
+TEST_F(SchedulerTest, AnOldCopyOfTheStateIsRefusedByWhoHasSeenMore) {
+  v1::RegisterRequest request;
+  request.set_cluster("seraph");
+  request.mutable_node()->set_name("s");
+  request.mutable_node()->set_role(v1::NODE_ROLE_SERVER);
+  request.mutable_node()->set_address("127.0.0.1:1");
+  request.mutable_node()->set_incarnation(kServer);
+  request.mutable_node()->set_version(kVersion);
+  const auto reply = Call(cluster_->async(), &Cluster::Register, request, {});
+  ASSERT_THAT(reply, IsOk());
+  EXPECT_EQ(reply->term(), 1);
+  request.set_term(2);
+  EXPECT_THAT(Call(cluster_->async(), &Cluster::Register, request, {}).status(),
+              StatusIs(absl::StatusCode::kUnavailable));
+  scheduler_->Stop();
+  EXPECT_THAT(
+      scheduler_->halted(),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("heard of term 2"), HasSubstr("old copy"))));
 }
 
 TEST_F(SchedulerTest, UnknownJobsAreNotFound) {
@@ -520,6 +557,23 @@ TEST_F(SchedulerTest, UnknownJobsAreNotFound) {
   v1::JobLogLine line;
   EXPECT_FALSE(log->Read(&line));
   EXPECT_EQ(log->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(SchedulerStartTest, EachStartIsAHigherTermAndOneAtATime) {
+  const TempFolder folder;
+  ClusterConfig config;
+  config.scheduler.listen = "127.0.0.1:0";
+  config.scheduler.state_directory = folder.Path("state");
+  for (const uint64_t term : {1, 2}) {
+    auto parts = OpenLocalState(config);
+    ASSERT_THAT(parts, IsOk());
+    EXPECT_EQ(parts->store->term(), term);
+    const auto scheduler = Scheduler::Start(config, *std::move(parts));
+    ASSERT_THAT(scheduler, IsOk());
+    EXPECT_THAT(Scheduler::Start(config),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("another scheduler")));
+  }
 }
 
 TEST(SchedulerStartTest, NamesWhatKeepsItFromStarting) {

@@ -1,6 +1,9 @@
 #include "scheduler/io/state_folder.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace seraph {
@@ -31,7 +35,28 @@ absl::StatusOr<std::unique_ptr<StateFolder>> StateFolder::Open(
     }
     state.reset(new StateFolder(std::move(path), /*temporary=*/true));
   } else {
+    // The state is nobody else's business.
+    const bool made = fs::create_directories(folder, failed);
+    if (!failed && made) {
+      fs::permissions(folder, fs::perms::owner_all, failed);
+    }
+    if (failed) return error(folder, failed.message());
     state.reset(new StateFolder(folder, /*temporary=*/false));
+  }
+
+  const std::string lock = state->folder_ + "/lock";
+  state->lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (state->lock_ < 0) {
+    return error(lock, std::generic_category().message(errno));
+  }
+  if (::flock(state->lock_, LOCK_EX | LOCK_NB) != 0) {
+    const std::string reason =
+        errno == EWOULDBLOCK
+            ? "another scheduler has it; stop that one, or give this one a "
+              "folder of its own"
+            : std::generic_category().message(errno);
+    ::close(std::exchange(state->lock_, -1));
+    return error(state->folder_, reason);
   }
   fs::remove_all(state->spool(), failed);
   if (!failed) fs::create_directories(state->spool(), failed);
@@ -43,8 +68,30 @@ absl::StatusOr<std::unique_ptr<StateFolder>> StateFolder::Open(
 }
 
 StateFolder::~StateFolder() {
+  if (lock_ < 0 && !temporary_) return;  // Another one's.
   std::error_code ignored;
   fs::remove_all(temporary_ ? folder_ : spool(), ignored);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::string DefaultStateDirectory(const std::string& cluster, uint16_t port,
+                                  const std::string& state_home,
+                                  const std::string& home) {
+  if (port == 0) return "";
+  fs::path path;
+  // A path that is not absolute is to be ignored, says the XDG specification.
+  if (fs::path(state_home).is_absolute()) {
+    path = state_home;
+  } else if (fs::path(home).is_absolute()) {
+    path = fs::path(home) / ".local" / "state";
+  } else {
+    return "";
+  }
+  std::string name = cluster;
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(c) && c != '-' && c != '_' && c != '.') c = '_';
+  }
+  return (path / "seraph" / absl::StrCat(name, "-", port)).string();
 }
 
 }  // namespace seraph

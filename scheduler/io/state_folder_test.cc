@@ -45,6 +45,31 @@ TEST(StateFolderTest, WithoutAFolderThereIsATemporaryOne) {
       std::filesystem::exists(std::filesystem::path(spool).parent_path()));
 }
 
+TEST(StateFolderTest, ASecondSchedulerIsRefusedAndHarmsNothing) {
+  const TempFolder folder;
+  auto first = StateFolder::Open(folder.Path("state"));
+  ASSERT_THAT(first, IsOk());
+  folder.Write("state/spool/scores-1", "of the first");
+  EXPECT_THAT(StateFolder::Open(folder.Path("state")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("another scheduler"),
+                             HasSubstr(folder.Path("state")))));
+  EXPECT_EQ(folder.Read("state/spool/scores-1"), "of the first");
+  first->reset();
+  EXPECT_THAT(StateFolder::Open(folder.Path("state")), IsOk());
+}
+
+TEST(DefaultStateDirectoryTest, IsOfTheUserTheClusterAndThePort) {
+  EXPECT_EQ(DefaultStateDirectory("seraph", 7400, "/x", "/home/u"),
+            "/x/seraph/seraph-7400");
+  EXPECT_EQ(DefaultStateDirectory("a/b c", 1, "", "/home/u"),
+            "/home/u/.local/state/seraph/a_b_c-1");
+  EXPECT_EQ(DefaultStateDirectory("c", 1, "relative", "/home/u"),
+            "/home/u/.local/state/seraph/c-1");
+  EXPECT_EQ(DefaultStateDirectory("c", 0, "/x", "/home/u"), "");
+  EXPECT_EQ(DefaultStateDirectory("c", 1, "", ""), "");
+}
+
 TEST(StateFolderTest, NamesKeyAndFolder) {
   const TempFolder folder;
   folder.Write("file", "");

@@ -46,7 +46,17 @@ absl::string_view StateName(NodeState state) {
 
 }  // namespace
 
-absl::Status ClusterService::DoRegister(const v1::RegisterRequest& request) {
+grpc::ServerUnaryReactor* ClusterService::HandleLater(
+    grpc::CallbackServerContext* context, const Event& event) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  engine_.Handle(event, [reactor](const SchedulerEngine::Answer& answer) {
+    reactor->Finish(ToGrpcStatus(answer.status));
+  });
+  return reactor;
+}
+
+absl::StatusOr<NodeRegistered> ClusterService::CheckRegistration(
+    const v1::RegisterRequest& request) {
   if (request.cluster() != options_.cluster) {
     return WithReason(absl::FailedPreconditionError(absl::StrCat(
                           "this is the scheduler of cluster '",
@@ -61,27 +71,51 @@ absl::Status ClusterService::DoRegister(const v1::RegisterRequest& request) {
             request.node().version(), "'; run the same on all nodes")),
         "OTHER_VERSION");
   }
-  SERAPH_ASSIGN_OR_RETURN(Node node, FromProto(request.node()));
-  spdlog::info("node.registered node={} role={} address={} arithmetic={}",
-               node.name, node.role == NodeRole::kServer ? "server" : "worker",
-               node.address, LogValue(node.arithmetic));
-  return engine_.Handle(NodeRegistered{std::move(node)}).status;
+  NodeRegistered event;
+  SERAPH_ASSIGN_OR_RETURN(event.node, FromProto(request.node()));
+  if (request.term() > options_.term) {
+    const absl::Status old = WithReason(
+        absl::FailedPreconditionError(absl::StrCat(
+            "node ", event.node.name, " has heard of term ", request.term(),
+            ", and this scheduler is of term ", options_.term,
+            ": its state is an old copy, or another one's. Start it with the "
+            "newest state; or, to give up all jobs, stop all servers and "
+            "workers before it starts")),
+        "OLD_STATE");
+    engine_.Halt(old);
+    return absl::UnavailableError("the scheduler stops");
+  }
+  for (const v1::HeldPartition& held : request.held()) {
+    event.held.push_back({.job = held.job().id(),
+                          .generation = held.job().generation(),
+                          .table = held.table(),
+                          .partition = held.partition(),
+                          .epoch = held.epoch()});
+  }
+  return event;
 }
 
 grpc::ServerUnaryReactor* ClusterService::Register(
     grpc::CallbackServerContext* context, const v1::RegisterRequest* request,
     v1::RegisterReply* reply) {
-  const absl::Status status = DoRegister(*request);
-  if (!status.ok()) {
-    spdlog::warn("node.refused node={} status={}",
-                 LogValue(request->node().name()), LogValue(status));
-  }
   reply->set_heartbeat_interval_ms(
       absl::ToInt64Milliseconds(options_.heartbeat_interval));
   reply->set_heartbeat_timeout_ms(
       absl::ToInt64Milliseconds(options_.heartbeat_timeout));
   reply->set_scheduler_incarnation(options_.incarnation);
-  return FinishNow(context, status);
+  reply->set_term(options_.term);
+  const absl::StatusOr<NodeRegistered> event = CheckRegistration(*request);
+  if (!event.ok()) {
+    spdlog::warn("node.refused node={} status={}",
+                 LogValue(request->node().name()), LogValue(event.status()));
+    return FinishNow(context, event.status());
+  }
+  const Node& node = event->node;
+  spdlog::info(
+      "node.registered node={} role={} address={} arithmetic={} held={}",
+      node.name, node.role == NodeRole::kServer ? "server" : "worker",
+      node.address, LogValue(node.arithmetic), event->held.size());
+  return HandleLater(context, *event);
 }
 
 grpc::ServerUnaryReactor* ClusterService::Heartbeat(
@@ -95,15 +129,15 @@ grpc::ServerUnaryReactor* ClusterService::Heartbeat(
   event.load.rows = request->load().rows();
   event.load.ranks = request->load().ranks();
   reply->set_scheduler_incarnation(options_.incarnation);
-  return FinishNow(context, engine_.Handle(event).status);
+  reply->set_term(options_.term);
+  return HandleLater(context, event);
 }
 
 grpc::ServerUnaryReactor* ClusterService::Leave(
     grpc::CallbackServerContext* context, const v1::LeaveRequest* request,
     v1::LeaveReply* reply) {
-  return FinishNow(
-      context,
-      engine_.Handle(NodeLeft{request->name(), request->incarnation()}).status);
+  return HandleLater(context,
+                     NodeLeft{request->name(), request->incarnation()});
 }
 
 grpc::ServerUnaryReactor* ClusterService::ReportRank(
@@ -117,16 +151,13 @@ grpc::ServerUnaryReactor* ClusterService::ReportRank(
     event.status = absl::Status(static_cast<absl::StatusCode>(request->code()),
                                 request->message());
   }
-  return FinishNow(context, engine_.Handle(event).status);
+  return HandleLater(context, event);
 }
 
 grpc::ServerReadReactor<v1::FinishEpochRequest>* ClusterService::FinishEpoch(
     grpc::CallbackServerContext* context, v1::FinishEpochReply* reply) {
   return new FinishEpochCall({.waiters = &waiters_,
-                              .share =
-                                  [this](const EpochShared& event) {
-                                    return engine_.Handle(event).status;
-                                  },
+                              .engine = &engine_,
                               .spool_path =
                                   [this] {
                                     return absl::StrCat(

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "proto/cluster.grpc.pb.h"
 #include "scheduler/service/epoch_waiters.h"
@@ -18,6 +19,7 @@ namespace seraph {
 struct ClusterServiceOptions {
   std::string cluster = "seraph";  // Its name.
   uint64_t incarnation = 1;        // Of this scheduler.
+  uint64_t term = 1;               // Of its state.
   absl::Duration heartbeat_interval = absl::Seconds(1);
   absl::Duration heartbeat_timeout = absl::Seconds(5);
   std::string spool_folder;  // For scores; exists.
@@ -55,7 +57,12 @@ class ClusterService final : public v1::Cluster::CallbackService {
       v1::DescribeClusterReply* reply) override;
 
  private:
-  absl::Status DoRegister(const v1::RegisterRequest& request);
+  // Finishes with what the engine answers.
+  grpc::ServerUnaryReactor* HandleLater(grpc::CallbackServerContext* context,
+                                        const Event& event);
+  // What the node tells, or why it is refused.
+  absl::StatusOr<NodeRegistered> CheckRegistration(
+      const v1::RegisterRequest& request);
 
   const ClusterServiceOptions options_;
   SchedulerEngine& engine_;

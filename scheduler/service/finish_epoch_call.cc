@@ -103,12 +103,17 @@ absl::Status FinishEpochCall::Complete() {
     waiter_ = waiter;
   }
   shared_event_.waiter = waiter;
-  const absl::Status taken = parts_.share(shared_event_);
-  if (!taken.ok()) {
-    parts_.waiters->Remove(waiter);
-    if (spool_ != nullptr) std::remove(spool_->path().c_str());
-  }
-  return taken;
+  // This call may have ended before the answer comes.
+  parts_.engine->Handle(shared_event_,
+                        [waiters = parts_.waiters, waiter, shared = shared_,
+                         file = shared_event_.share.run_file](
+                            const SchedulerEngine::Answer& answer) {
+                          if (answer.status.ok()) return;
+                          waiters->Remove(waiter);
+                          if (!file.empty()) std::remove(file.c_str());
+                          FinishOnce(shared, answer.status);
+                        });
+  return absl::OkStatus();
 }
 
 void FinishEpochCall::OnCancel() {

@@ -17,6 +17,7 @@
 #include "scheduler/core/scheduler_core.h"
 #include "scheduler/io/score_spool.h"
 #include "scheduler/service/epoch_waiters.h"
+#include "scheduler/service/scheduler_engine.h"
 
 namespace seraph {
 
@@ -28,9 +29,9 @@ class FinishEpochCall final
  public:
   struct Parts {
     EpochWaiters* waiters;
-    // Hands the share to the core; its answer comes through the waiters, unless
-    // this is an error.
-    std::function<absl::Status(const EpochShared&)> share;
+    // Takes the share; its answer comes through the waiters, unless it is an
+    // error.
+    SchedulerEngine* engine;
     // The path of a new file.
     std::function<std::string()> spool_path;
   };

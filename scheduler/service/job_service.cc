@@ -150,10 +150,17 @@ grpc::ServerWriteReactor<v1::JobLogLine>* JobService::ReadJobLog(
 grpc::ServerUnaryReactor* JobService::CancelJob(
     grpc::CallbackServerContext* context, const v1::CancelJobRequest* request,
     v1::JobStatus* reply) {
-  const absl::Status status =
-      parts_.engine->Handle(JobCancelled{request->id()}).status;
-  if (!status.ok()) return FinishNow(context, status);
-  return FinishNow(context, Describe(request->id(), reply));
+  auto* call = new UnaryCall<v1::JobStatus>(reply);
+  parts_.engine->Handle(JobCancelled{request->id()},
+                        [this, id = request->id(), answer = call->Answer()](
+                            const SchedulerEngine::Answer& done) mutable {
+                          if (!done.status.ok()) return answer(done.status);
+                          v1::JobStatus status;
+                          const absl::Status described = Describe(id, &status);
+                          if (!described.ok()) return answer(described);
+                          answer(std::move(status));
+                        });
+  return call;
 }
 
 }  // namespace seraph

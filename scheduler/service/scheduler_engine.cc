@@ -1,47 +1,261 @@
 #include "scheduler/service/scheduler_engine.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/concurrent/notification.h"
+#include "common/concurrent/thread_name.h"
+#include "common/log/log.h"
+#include "common/status/errors.h"
+#include "common/testing/fail_point.h"
 
 namespace seraph {
+namespace {
 
-SchedulerEngine::SchedulerEngine(const SchedulerOptions& options,
+constexpr absl::Duration kMaxRetryPause = absl::Seconds(1);
+
+bool MayWorkLater(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+         absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace
+
+SchedulerEngine::SchedulerEngine(const SchedulerEngineOptions& options,
                                  const MonotonicClock* clock,
-                                 const WallClock* wall)
-    : clock_(clock), wall_(wall), core_(options, {clock->Now(), wall->Now()}) {}
+                                 const WallClock* wall, StateStore* store,
+                                 std::function<void()> on_halt)
+    : options_(options),
+      clock_(clock),
+      wall_(wall),
+      store_(store),
+      on_halt_(std::move(on_halt)),
+      core_(options.core, {clock->Now(), wall->Now()}),
+      thread_([this] { Run(); }) {}
 
-SchedulerEngine::Answer SchedulerEngine::Handle(const Event& event) {
-  Answer answer;
+SchedulerEngine::~SchedulerEngine() { Stop(); }
+
+void SchedulerEngine::Stop() {
   {
     MutexLock lock(&mu_);
-    // Read under the lock: the core's time never goes back.
-    Outcome outcome = core_.Handle(event, {clock_->Now(), wall_->Now()});
-    answer.status = std::move(outcome.status);
-    answer.job = std::move(outcome.job);
-    queue_.insert(queue_.end(), std::make_move_iterator(outcome.orders.begin()),
-                  std::make_move_iterator(outcome.orders.end()));
+    stopping_ = true;
+    changed_.NotifyAll();
   }
-  CarryQueued();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SchedulerEngine::Handle(const Event& event, Done done) {
+  const bool wanted = done != nullptr;
+  Answer answer = Decide(event, &done);
+  if (wanted && done != nullptr) done(std::move(answer));
+}
+
+SchedulerEngine::Answer SchedulerEngine::Handle(const Event& event) {
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    Done none;
+    return Decide(event, &none);
+  }
+  Answer result;
+  Notification answered;
+  Handle(event, [&](Answer answer) {
+    result = std::move(answer);
+    answered.Notify();
+  });
+  answered.Wait();
+  return result;
+}
+
+SchedulerEngine::Answer SchedulerEngine::Decide(const Event& event,
+                                                Done* done) {
+  Answer answer;
+  MutexLock lock(&mu_);
+  if (!halted_.ok() || !wanted_.ok() || stopping_) {
+    answer.status = Refusal();
+    return answer;
+  }
+  if (!stuck_.ok() && std::holds_alternative<JobSubmitted>(event)) {
+    answer.status = Annotate(stuck_, "nothing can be stored at the moment");
+    return answer;
+  }
+  // Read under the lock: the core's time never goes back.
+  Outcome outcome = core_.Handle(event, {clock_->Now(), wall_->Now()});
+  answer.status = std::move(outcome.status);
+  answer.job = std::move(outcome.job);
+  if (!outcome.fatal.ok()) {
+    wanted_ = std::move(outcome.fatal);
+    changed_.NotifyAll();
+    answer.status = Refusal();
+    return answer;
+  }
+  if (store_ == nullptr) outcome.writes.clear();
+  if (!outcome.writes.empty()) ++decided_;
+  // What was decided before may be the reason of this answer. A heartbeat's
+  // answer has no such reason, and must not wait.
+  const bool behind_others = (busy_ || !queue_.empty()) && *done != nullptr &&
+                             !std::holds_alternative<NodeHeartbeat>(event);
+  if (outcome.writes.empty() && outcome.orders.empty() && !behind_others) {
+    return answer;
+  }
+  queue_.push_back({std::move(outcome.writes), std::move(outcome.orders),
+                    answer, std::exchange(*done, nullptr)});
+  changed_.NotifyAll();
   return answer;
 }
 
-void SchedulerEngine::CarryQueued() {
-  {
-    MutexLock lock(&mu_);
-    if (carrying_ || queue_.empty()) return;
-    carrying_ = true;
-  }
+void SchedulerEngine::Run() {
+  NameThisThread("decisions");
   while (true) {
-    Orders batch;
+    std::vector<Decided> batch;
+    absl::Status wanted;
     {
       MutexLock lock(&mu_);
+      while (queue_.empty() && !stopping_ && wanted_.ok()) changed_.Wait(&mu_);
+      wanted = wanted_;
       batch.swap(queue_);
-      if (batch.empty()) {
-        carrying_ = false;
-        return;
-      }
+      if (batch.empty() && wanted.ok()) return;  // Stopping.
+      busy_ = true;
     }
-    for (Order& order : batch) carrier_->Carry(std::move(order));
+    if (!wanted.ok()) {
+      // Perhaps it knows less because another one leads by now.
+      const absl::Status mine =
+          store_ == nullptr ? absl::OkStatus() : store_->Commit({});
+      HaltNow(absl::IsFailedPrecondition(mine) ? mine : wanted);
+    }
+    const bool goes_on = wanted.ok() && StoreAndCarry(&batch);
+    absl::Status refusal;
+    {
+      MutexLock lock(&mu_);
+      busy_ = false;
+      if (!goes_on) {
+        refusal = Refusal();
+        std::move(queue_.begin(), queue_.end(), std::back_inserter(batch));
+        queue_.clear();
+      }
+      changed_.NotifyAll();
+    }
+    if (goes_on) continue;
+    for (Decided& decided : batch) {
+      if (decided.done != nullptr) decided.done({refusal, ""});
+    }
+    return;
+  }
+}
+
+bool SchedulerEngine::StoreAndCarry(std::vector<Decided>* batch) {
+  StateWrites writes;
+  uint64_t events = 0;
+  for (Decided& decided : *batch) {
+    if (!decided.writes.empty()) ++events;
+    std::move(decided.writes.begin(), decided.writes.end(),
+              std::back_inserter(writes));
+  }
+  if (!writes.empty()) {
+    FailPoint("scheduler.decided");
+    if (const absl::Status stored = Store(writes); !stored.ok()) {
+      HaltNow(stored);
+      return false;
+    }
+    FailPoint("scheduler.stored");
+    MutexLock lock(&mu_);
+    stored_ += events;
+    changed_.NotifyAll();
+  }
+  for (Decided& decided : *batch) {
+    for (Order& order : decided.orders) {
+      // Each time: this thread may have slept for long.
+      if (store_ != nullptr) {
+        if (const absl::Status mine = store_->Check(); !mine.ok()) {
+          HaltNow(mine);
+          return false;
+        }
+      }
+      carrier_->Carry(std::move(order));
+    }
+    if (decided.done != nullptr) {
+      std::exchange(decided.done, nullptr)(std::move(decided.answer));
+    }
+  }
+  if (!writes.empty()) FailPoint("scheduler.ordered");
+  return true;
+}
+
+absl::Status SchedulerEngine::Store(const StateWrites& writes) {
+  const absl::Duration end = clock_->Now() + options_.patience;
+  absl::Duration pause = options_.retry_pause;
+  bool warned = false;
+  while (true) {
+    const absl::Status stored = store_->Commit(writes);
+    if (stored.ok()) {
+      if (warned) spdlog::info("state.stored_again");
+      MutexLock lock(&mu_);
+      stuck_ = absl::OkStatus();
+      return stored;
+    }
+    if (!MayWorkLater(stored) || clock_->Now() >= end) return stored;
+    if (const absl::Status mine = store_->Check(); !mine.ok()) return mine;
+    if (!std::exchange(warned, true)) {
+      spdlog::error("state.not_stored status={} next=retry patience={}",
+                    LogValue(stored), absl::FormatDuration(options_.patience));
+    }
+    if (!WaitStuck(stored, pause)) return stored;
+    pause = std::min(2 * pause, kMaxRetryPause);
+  }
+}
+
+bool SchedulerEngine::WaitStuck(const absl::Status& status,
+                                absl::Duration pause) {
+  const absl::Duration end = clock_->Now() + pause;
+  MutexLock lock(&mu_);
+  stuck_ = status;
+  changed_.NotifyAll();
+  while (!stopping_ && wanted_.ok()) {
+    const absl::Duration left = end - clock_->Now();
+    if (left <= absl::ZeroDuration()) return true;
+    changed_.WaitFor(&mu_, left);
+  }
+  return false;
+}
+
+void SchedulerEngine::Halt(const absl::Status& reason) {
+  MutexLock lock(&mu_);
+  if (!wanted_.ok() || !halted_.ok()) return;
+  wanted_ = reason;
+  changed_.NotifyAll();
+}
+
+void SchedulerEngine::HaltNow(const absl::Status& reason) {
+  {
+    MutexLock lock(&mu_);
+    if (!halted_.ok()) return;
+    halted_ = reason;
+    changed_.NotifyAll();
+  }
+  spdlog::error("scheduler.halted status={}", LogValue(reason));
+  if (on_halt_) on_halt_();
+}
+
+absl::Status SchedulerEngine::halted() const {
+  MutexLock lock(&mu_);
+  return halted_;
+}
+
+absl::Status SchedulerEngine::Refusal() const {
+  if (ReasonOf(halted_) == "DEPOSED") {
+    return WithReason(absl::UnavailableError("another scheduler leads"),
+                      "NOT_LEADER");
+  }
+  return absl::UnavailableError("the scheduler stops");
+}
+
+void SchedulerEngine::WaitStored() const {
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  // Not for what comes meanwhile, or it would have no end.
+  const uint64_t seen = decided_;
+  while (stored_ < seen && stuck_.ok() && wanted_.ok() && halted_.ok()) {
+    changed_.Wait(&mu_);
   }
 }
 
@@ -53,6 +267,7 @@ SchedulerEngine::Look SchedulerEngine::LookAt(absl::string_view id,
                                               uint64_t known) const {
   Look look;
   MutexLock lock(&mu_);
+  WaitStored();
   const JobView* view = core_.Find(id);
   if (view == nullptr) return look;
   look.exists = true;
@@ -62,6 +277,7 @@ SchedulerEngine::Look SchedulerEngine::LookAt(absl::string_view id,
 
 std::vector<JobView> SchedulerEngine::Jobs() const {
   MutexLock lock(&mu_);
+  WaitStored();
   return core_.Jobs();
 }
 

@@ -60,6 +60,7 @@ TEST_F(SchedulerEngineTest, CarriesOrdersOneAtATimeAndInOrder) {
   const SchedulerEngine::Answer answer = engine_.Handle(SubmissionOf("a"));
   EXPECT_THAT(answer.status, IsOk());
   EXPECT_EQ(answer.job, "a");
+  engine_.Stop();
   EXPECT_THAT(carrier.carried, ElementsAre("a", "end of a", "b", "end of b"));
 }
 
@@ -86,6 +87,7 @@ TEST_F(SchedulerEngineTest, ManyThreadsLoseNoOrder) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  engine_.Stop();
   EXPECT_EQ(carrier.lines, 400);
   EXPECT_THAT(engine_.Jobs(), SizeIs(400));
 }

@@ -13,8 +13,8 @@ namespace seraph {
 // Opened, it belongs to one scheduler alone: nobody else can commit as long as
 // this one can.
 //
-// Threads: Load and Commit one at a time, any thread; term() at any time. Both
-// do IO and block.
+// Threads: Load and Commit, which do IO and block, one at a time on any thread;
+// the others at any time.
 class StateStore {
  public:
   virtual ~StateStore() = default;
@@ -29,8 +29,12 @@ class StateStore {
   // All that is stored. Errors: as Commit; DataLoss for what cannot be read.
   virtual absl::StatusOr<StateRecords> Load() = 0;
 
+  // Whether this scheduler may still act, as far as can be said without IO.
+  // Errors: FailedPrecondition (reason DEPOSED), as Commit.
+  virtual absl::Status Check() const { return absl::OkStatus(); }
+
   // Stores all of the writes or none; durable when it returns OK. No writes:
-  // only whether this scheduler may still go on.
+  // only asks whether this scheduler may still go on.
   // Errors:
   //   Unavailable, ResourceExhausted (disk full)  may work when it is repeated;
   //     all of it or nothing is stored, and a repeat changes nothing
