@@ -232,14 +232,17 @@ void PartitionMap::FailRecruit(const RecruitReplica& order,
 }
 
 void PartitionMap::FailHandOver(const HandOver& order) {
-  if (PartitionGroup* group = Find(order.table, order.partition)) {
-    group->FailHandOver(order.epoch);
-  }
+  PartitionGroup* group = Find(order.table, order.partition);
+  if (group == nullptr || order.epoch != group->record().epoch) return;
+  group->FailHandOver(order.epoch);
+  resting_[group - groups_.data()] =
+      planned_at_ + options_.pause_after_hand_over;
 }
 
 void PartitionMap::Plan(absl::Span<const ServerRoom> servers,
                         bool changes_allowed, absl::Duration now) {
   changes_allowed_ = changes_allowed;
+  planned_at_ = now;
   if (!changes_allowed || lost()) return;
   for (const auto& [order, recruited] : std::exchange(waiting_, {})) {
     TakeRecruited(order, recruited);
@@ -264,7 +267,9 @@ void PartitionMap::Plan(absl::Span<const ServerRoom> servers,
     const auto pause = avoided_.find(server.node.incarnation);
     room.avoided |= pause != avoided_.end() && now < pause->second.until;
   }
-  const PlannerOptions options{options_.replicas, options_.recruits_at_once};
+  PlannerOptions options{options_.replicas, options_.recruits_at_once};
+  std::erase_if(resting_, [&](const auto& rest) { return now >= rest.second; });
+  for (const auto& [group, until] : resting_) options.resting.insert(group);
   for (const PlanStep& step : PlanReplicas(options, groups_, usable, moves_)) {
     GroupSteps steps;
     const size_t g = std::visit([](const auto& s) { return s.group; }, step);

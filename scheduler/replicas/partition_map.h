@@ -42,6 +42,9 @@ struct ReplicaOptions {
   // How long a server that was complained of is no recruit; doubles with each
   // complaint, up to 16 times.
   absl::Duration pause_after_complaint = absl::Seconds(10);
+  // A hand-over that fails has held pushes back for a lease: how long none of
+  // that partition is tried again.
+  absl::Duration pause_after_hand_over = absl::Seconds(30);
 };
 
 // What is to be done after an event: store, then the rest.
@@ -163,7 +166,9 @@ class PartitionMap {
   };
   std::map<uint64_t, Pause> avoided_;  // By incarnation.
 
+  std::map<size_t, absl::Duration> resting_;  // By group: until when.
   bool changes_allowed_ = true;
+  absl::Duration planned_at_;  // Plan was called last.
   // Recruits that are in, while no epoch may begin.
   std::vector<std::pair<RecruitReplica, Recruited>> waiting_;
   std::vector<PlannedMove> moves_;  // Under way; not stored.

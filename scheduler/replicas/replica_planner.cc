@@ -120,6 +120,7 @@ class Planner {
       --shares_[leaving].replicas;
       return Take(g, PlanLeaveOut{g, leaving});
     }
+    if (options_.resting.contains(g)) return;
     const Node* heir = nullptr;
     for (const Node& member : record.members) {
       if (member.incarnation == leaving || Drains(member)) continue;
@@ -238,6 +239,7 @@ class Planner {
     for (size_t g = 0; g < groups_.size(); ++g) {
       const GroupRecord& record = groups_[g].record();
       if (!quiet_[g] || Leaving(g) != 0 || IsMoving(record.primary)) continue;
+      if (options_.resting.contains(g)) continue;
       for (const Node& member : record.members) {
         const auto room = rooms_.find(member.incarnation);
         if (room == rooms_.end() || room->second->draining) continue;

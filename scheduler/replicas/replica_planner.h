@@ -54,6 +54,8 @@ using PlanStep = std::variant<PlanRecruit, PlanHandOver, PlanLeaveOut>;
 struct PlannerOptions {
   uint32_t replicas = 1;
   uint32_t recruits_at_once = 4;
+  // Groups that hand nothing over for the moment: it has failed.
+  std::set<size_t> resting = {};
 };
 
 // A pure function: the steps to take now, at most one for each group, and none
