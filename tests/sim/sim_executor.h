@@ -14,32 +14,22 @@ namespace seraph::testing {
 
 // Work runs a little later, as events of the machine's present life, in the
 // order in which it was scheduled.
-//
-// Destructors of what is under test wait until their work has run. In one
-// thread that work must run inside of them: within RunInside it does, and with
-// Close it does from then on.
 class SimExecutor final : public Executor {
  public:
   SimExecutor(SimLoop* loop, int machine)
       : loop_(*loop), machine_(machine), life_(loop->life(machine)) {}
 
   void Schedule(absl::AnyInvocable<void()> work) override {
-    if (inside_) return work();
     queue_.push_back(std::move(work));
+    if (closed_) return RunAll();
     loop_.AfterIn(loop_.Between(absl::ZeroDuration(), absl::Microseconds(50)),
                   machine_, life_, "work", [this] { RunOne(); });
   }
 
-  void RunInside(absl::AnyInvocable<void()> work) {
-    RunAll();
-    const bool before = std::exchange(inside_, true);
-    work();
-    inside_ = before;
-  }
-
-  // The machine is down, or the simulation at its end.
+  // The machine is down, or the simulation at its end: what frees its memory
+  // by work runs now, and from now on at once.
   void Close() {
-    inside_ = true;
+    closed_ = true;
     RunAll();
   }
 
@@ -51,52 +41,17 @@ class SimExecutor final : public Executor {
     work();
   }
   void RunAll() {
+    if (running_) return;  // Never inside of other work.
+    running_ = true;
     while (!queue_.empty()) RunOne();
+    running_ = false;
   }
 
   SimLoop& loop_;
   const int machine_;
   const uint64_t life_;
-  bool inside_ = false;
-  std::deque<absl::AnyInvocable<void()>> queue_;
-};
-
-// Frees things whose destructors wait for work of `executor`.
-class SimReaper final : public Executor {
- public:
-  SimReaper(SimLoop* loop, int machine, SimExecutor* executor)
-      : loop_(*loop),
-        machine_(machine),
-        life_(loop->life(machine)),
-        executor_(*executor) {}
-
-  void Schedule(absl::AnyInvocable<void()> work) override {
-    queue_.push_back(std::move(work));
-    if (closed_) return RunAll();
-    loop_.AfterIn(absl::Microseconds(10), machine_, life_, "reap",
-                  [this] { RunAll(); });
-  }
-
-  // As SimExecutor's, and after that.
-  void Close() {
-    closed_ = true;
-    RunAll();
-  }
-
- private:
-  void RunAll() {
-    while (!queue_.empty()) {
-      absl::AnyInvocable<void()> work = std::move(queue_.front());
-      queue_.pop_front();
-      executor_.RunInside(std::move(work));
-    }
-  }
-
-  SimLoop& loop_;
-  const int machine_;
-  const uint64_t life_;
-  SimExecutor& executor_;
   bool closed_ = false;
+  bool running_ = false;
   std::deque<absl::AnyInvocable<void()>> queue_;
 };
 

@@ -1,0 +1,327 @@
+#include "tests/sim/witness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/draw.h"
+
+namespace seraph::testing {
+namespace {
+
+// Above any number of attempts of a run.
+constexpr uint32_t kOnce = 1024;
+
+}  // namespace
+
+uint32_t WitnessJob::width() const {
+  uint32_t sum = 0;
+  for (uint32_t n : steps) sum += n;
+  return sum * epochs;
+}
+
+uint32_t WitnessJob::Column(uint32_t rank, Clock clock) const {
+  uint32_t before = 0;
+  for (uint32_t r = 0; r < rank; ++r) before += steps[r];
+  return before * epochs + clock.epoch * steps[rank] + clock.step;
+}
+
+std::pair<uint32_t, Clock> WitnessJob::OfColumn(uint32_t column) const {
+  uint32_t rank = 0;
+  while (column >= steps[rank] * epochs) column -= steps[rank++] * epochs;
+  return {rank, Clock{column / steps[rank], column % steps[rank]}};
+}
+
+std::vector<Key> WitnessJob::Pulled(uint32_t rank, uint32_t step,
+                                    uint32_t table) const {
+  const TableSpec& spec = tables[table];
+  // Sparse tables: sixteen keys, spread over all of uint64.
+  const bool dense = spec.kind == TableKind::kDense;
+  const uint64_t all = dense ? spec.keys : 16;
+  const uint64_t apart = dense ? 1 : ~uint64_t{0} / 16;
+  if (all == 1) {  // A bias, which odd ranks do without.
+    if (rank % 2 == 1) return {};
+    return {0};
+  }
+  std::set<Key> keys;
+  // A rank has a region; the last fifth of the keys is nobody's.
+  const uint64_t used = std::max<uint64_t>(1, all - all / 5 - 1);
+  const uint64_t begin = rank * used / (2 * ranks());
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t bits = Draw(seed, {1, rank, step, table, i});
+    keys.insert((begin + ToBelow(bits, (used + 1) / 2)) * apart);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+std::vector<Key> WitnessJob::Pushed(uint32_t rank, Clock clock,
+                                    uint32_t attempt, uint32_t table) const {
+  std::vector<Key> keys = Pulled(rank, clock.step, table);
+  if (!fickle) return keys;
+  std::vector<Key> chosen;
+  for (Key key : keys) {
+    if (Draw(seed, {2, rank, clock.epoch, clock.step, attempt, table, key}) % 4)
+      chosen.push_back(key);
+  }
+  return chosen;
+}
+
+float WitnessJob::Number(uint32_t attempt) const {
+  if (sync.spec.mode == SyncMode::kBsp) return 1;
+  return kOnce + attempt;
+}
+
+std::optional<uint32_t> WitnessJob::AttemptOf(float number) const {
+  if (sync.spec.mode == SyncMode::kBsp) {
+    return number == 1 ? std::optional<uint32_t>(1) : std::nullopt;
+  }
+  if (number <= kOnce || number >= 2 * kOnce || number != std::floor(number)) {
+    return std::nullopt;
+  }
+  return static_cast<uint32_t>(number) - kOnce;
+}
+
+std::vector<float> WitnessJob::Values(uint32_t rank, Clock clock,
+                                      uint32_t attempt, size_t n) const {
+  std::vector<float> values(n * width());
+  for (size_t i = 0; i < n; ++i) {
+    values[i * width() + Column(rank, clock)] = Number(attempt);
+  }
+  return values;
+}
+
+WitnessChecker::WitnessChecker(const WitnessJob& job) : job_(job) {
+  for (const TableSpec& table : job.tables) cuts_.emplace_back(table);
+  lives_[1].columns.resize(job.width());
+}
+
+void WitnessChecker::Report(std::string error) {
+  if (errors_.size() < 20) errors_.push_back(std::move(error));
+}
+
+WitnessChecker::Life& WitnessChecker::LifeOf(uint64_t generation) {
+  Life& life = lives_[generation];
+  if (life.columns.empty()) life.columns.resize(job_.width());
+  return life;
+}
+
+void WitnessChecker::WentBack(uint64_t generation, std::vector<Clock> cut) {
+  if (lives_.count(generation) > 0) return;
+  cut.resize(job_.ranks());
+  Life life;
+  life.columns = lives_.rbegin()->second.columns;
+  for (uint32_t c = 0; c < life.columns.size(); ++c) {
+    const auto [rank, clock] = job_.OfColumn(c);
+    if (clock >= cut[rank]) life.columns[c] = Column();
+  }
+  lives_[generation] = std::move(life);
+}
+
+void WitnessChecker::PullStarts(const Who& who, Clock clock) {
+  LifeOf(who.generation).pulls[{who.rank, who.attempt, clock}] = ++now_;
+}
+
+void WitnessChecker::PushStarts(const Who& who, Clock clock) {
+  ++pushes_;
+  Life& life = LifeOf(who.generation);
+  Column& column = life.columns[job_.Column(who.rank, clock)];
+  column.attempts = std::max(column.attempts, who.attempt);
+  if (column.started == kNever) column.started = ++now_;
+  if (job_.sync.spec.mode == SyncMode::kAsp) return;
+  const uint32_t ahead =
+      job_.sync.spec.mode == SyncMode::kSsp ? job_.sync.spec.staleness : 0;
+  for (uint32_t c = 0; c < life.columns.size(); ++c) {
+    const auto [rank, other] = job_.OfColumn(c);
+    if (rank == who.rank || life.columns[c].started != kNever) continue;
+    const bool bound = other.epoch < clock.epoch ||
+                       (other.epoch == clock.epoch &&
+                        uint64_t{other.step} + ahead < clock.step);
+    if (bound) {
+      Report(absl::StrCat("rank ", who.rank, " pushes ", ToString(clock),
+                          " while rank ", rank, " has not pushed ",
+                          ToString(other)));
+    }
+  }
+}
+
+void WitnessChecker::PushEnds(const Who& who, Clock clock) {
+  ++acknowledged_;
+  Column& column = LifeOf(who.generation).columns[job_.Column(who.rank, clock)];
+  if (column.acknowledged == kNever) column.acknowledged = ++now_;
+}
+
+bool WitnessChecker::MustHave(const Who& who, Clock clock, uint32_t rank,
+                              Clock other) const {
+  const SyncSpec& sync = job_.sync.spec;
+  const auto steps_behind = [&](uint32_t steps) {
+    return other.epoch < clock.epoch ||
+           (other.epoch == clock.epoch &&
+            uint64_t{other.step} + steps < clock.step);
+  };
+  switch (sync.mode) {
+    case SyncMode::kBsp:
+      return other < clock;
+    case SyncMode::kSsp:
+      return steps_behind(sync.staleness) ||
+             (rank == who.rank && steps_behind(sync.pipeline));
+    case SyncMode::kAsp:
+      return (rank == who.rank && steps_behind(sync.pipeline)) ||
+             (job_.sync.epoch_barrier && other.epoch < clock.epoch);
+  }
+  return false;
+}
+
+void WitnessChecker::PullEnds(const Who& who, Clock clock,
+                              const std::vector<std::vector<Key>>& keys,
+                              absl::Span<const absl::Span<const float>> rows) {
+  ++pulls_;
+  ++now_;
+  Life& life = LifeOf(who.generation);
+  const Instant began = life.pulls[{who.rank, who.attempt, clock}];
+  const bool is_asp = job_.sync.spec.mode == SyncMode::kAsp;
+  std::vector<bool> must(job_.width());
+  for (uint32_t c = 0; c < must.size(); ++c) {
+    const auto [rank, other] = job_.OfColumn(c);
+    must[c] = MustHave(who, clock, rank, other) ||
+              (is_asp && life.columns[c].acknowledged < began);
+  }
+  for (uint32_t t = 0; t < keys.size(); ++t) {
+    const std::string where = absl::StrCat(
+        "rank ", who.rank, ", attempt ", who.attempt, ", generation ",
+        who.generation, " pulls ", ToString(clock), ": ");
+    CheckRows(where, &life, t, keys[t], rows[t], must,
+              job_.sync.spec.mode == SyncMode::kBsp);
+    if (!is_asp) continue;
+    // What somebody saw before this pull began.
+    for (size_t i = 0; i < keys[t].size(); ++i) {
+      const uint32_t partition =
+          cuts_[t].PartitionOf(ToMixedKey(job_.tables[t], keys[t][i]));
+      for (uint32_t c = 0; c < must.size(); ++c) {
+        if (rows[t][i * must.size() + c] != 0) continue;
+        const auto place = life.columns[c].places.find({t, partition});
+        if (place == life.columns[c].places.end()) continue;
+        if (place->second.seen >= began) continue;
+        const auto [rank, other] = job_.OfColumn(c);
+        const auto pushed = job_.Pushed(rank, other, place->second.attempt, t);
+        if (std::binary_search(pushed.begin(), pushed.end(), keys[t][i])) {
+          Report(absl::StrCat(where, "rank ", rank, "'s entry ",
+                              ToString(other), " was seen before, and is gone",
+                              " from table ", t, ", partition ", partition));
+        }
+      }
+    }
+  }
+}
+
+void WitnessChecker::CheckRows(const std::string& where, Life* life,
+                               uint32_t table, const std::vector<Key>& keys,
+                               absl::Span<const float> rows,
+                               const std::vector<bool>& must, bool exactly) {
+  const uint32_t width = job_.width();
+  std::map<uint32_t, std::vector<size_t>> by_partition;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    by_partition[cuts_[table].PartitionOf(
+                     ToMixedKey(job_.tables[table], keys[i]))]
+        .push_back(i);
+  }
+  for (const auto& [partition, indices] : by_partition) {
+    for (uint32_t c = 0; c < width; ++c) {
+      const auto [rank, clock] = job_.OfColumn(c);
+      Column& column = life->columns[c];
+      const std::string entry =
+          absl::StrCat(where, "table ", table, ", partition ", partition,
+                       ", rank ", rank, "'s entry ", ToString(clock), ": ");
+      std::optional<uint32_t> attempt;
+      bool broken = false;
+      for (size_t i : indices) {
+        const float number = rows[i * width + c];
+        if (number == 0) continue;
+        const auto here = job_.AttemptOf(number);
+        if (!here.has_value()) {
+          Report(absl::StrCat(entry, "key ", keys[i], " has ", number,
+                              ", which is no single push"));
+          broken = true;
+        } else if (attempt.has_value() && *attempt != *here) {
+          Report(absl::StrCat(entry, "of two attempts"));
+          broken = true;
+        }
+        attempt = here;
+      }
+      if (broken) continue;
+      Place& place = column.places[{table, partition}];
+      if (!attempt.has_value()) {
+        // Not there; or nothing of the keys that were asked for is in it.
+        if (!must[c]) continue;
+        bool missing = false;
+        uint32_t first = 1, last = std::max(1u, column.attempts);
+        if (place.seen != kNever) first = last = place.attempt;
+        // Every attempt that may be it would show.
+        for (uint32_t a = first; a <= last; ++a) {
+          const std::vector<Key> pushed = job_.Pushed(rank, clock, a, table);
+          bool shows = false;
+          for (size_t i : indices) {
+            shows = shows ||
+                    std::binary_search(pushed.begin(), pushed.end(), keys[i]);
+          }
+          if (!shows) {
+            missing = false;
+            break;
+          }
+          missing = true;
+        }
+        if (missing) Report(absl::StrCat(entry, "is missing"));
+        continue;
+      }
+      if (column.started == kNever) {
+        Report(absl::StrCat(entry, "nobody has pushed it"));
+        continue;
+      }
+      if (exactly && !must[c]) {
+        Report(absl::StrCat(entry, "is there too early"));
+      }
+      const std::vector<Key> pushed = job_.Pushed(rank, clock, *attempt, table);
+      for (size_t i : indices) {
+        const bool wanted =
+            std::binary_search(pushed.begin(), pushed.end(), keys[i]);
+        if (wanted != (rows[i * width + c] != 0)) {
+          Report(absl::StrCat(entry, "is torn at key ", keys[i]));
+        }
+      }
+      if (place.seen == kNever) {
+        place.seen = now_;
+        place.attempt = *attempt;
+      } else if (place.attempt != *attempt) {
+        Report(absl::StrCat(entry, "was seen of attempt ", place.attempt,
+                            ", and is of attempt ", *attempt, " now"));
+      }
+    }
+  }
+}
+
+void WitnessChecker::Final(uint64_t generation, uint32_t table,
+                           const std::map<Key, std::vector<float>>& rows) {
+  ++now_;
+  std::vector<Key> keys;
+  std::vector<float> values;
+  // Also those that should exist and do not.
+  std::set<Key> all;
+  for (uint32_t c = 0; c < job_.width(); ++c) {
+    const auto [rank, clock] = job_.OfColumn(c);
+    for (Key key : job_.Pulled(rank, clock.step, table)) all.insert(key);
+  }
+  for (const auto& [key, row] : rows) all.insert(key);
+  for (Key key : all) {
+    keys.push_back(key);
+    const auto it = rows.find(key);
+    if (it == rows.end()) {
+      values.resize(values.size() + job_.width());
+    } else {
+      values.insert(values.end(), it->second.begin(), it->second.end());
+    }
+  }
+  CheckRows("at the end: ", &LifeOf(generation), table, keys, values,
+            std::vector<bool>(job_.width(), true), true);
+}
+
+}  // namespace seraph::testing

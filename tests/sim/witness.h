@@ -1,0 +1,138 @@
+// Jobs whose parameters say which pushes are in them, and a checker of that.
+#ifndef SERAPH_TESTS_SIM_WITNESS_H_
+#define SERAPH_TESTS_SIM_WITNESS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/base/clock.h"
+#include "common/base/key.h"
+#include "common/table/partitioning.h"
+#include "common/table/table_spec.h"
+#include "server/core/sync_policy.h"
+
+namespace seraph::testing {
+
+// Every row has a column for each (rank, clock) of the job, and the optimizer
+// is `sum`. An entry adds a number in its own column, so a row is the set of
+// the entries that were applied to it: 0 absent, twice the number twice.
+//
+// In bsp the number is 1. In ssp and asp it tells the attempt that pushed, and
+// (`fickle`) which keys an entry pushes depends on its attempt, as where a
+// gradient is sparse in its weights: of two attempts a partition must have one,
+// whole.
+struct WitnessJob {
+  uint64_t seed = 1;
+  SyncPolicy sync;
+  uint32_t epochs = 1;
+  std::vector<uint32_t> steps;    // By rank: batches of an epoch.
+  std::vector<TableSpec> tables;  // Of width width().
+  bool fickle = false;
+
+  uint32_t ranks() const { return steps.size(); }
+  uint32_t width() const;  // Of the steps and epochs.
+  // Clocks of batches, not of the entries that end an epoch.
+  uint32_t Column(uint32_t rank, Clock clock) const;
+  std::pair<uint32_t, Clock> OfColumn(uint32_t column) const;
+
+  // Original keys, ascending: what the batch pulls of a table, and what an
+  // attempt pushes of that. Ranks touch some of the partitions, and the last
+  // keys are pulled by nobody.
+  std::vector<Key> Pulled(uint32_t rank, uint32_t step, uint32_t table) const;
+  std::vector<Key> Pushed(uint32_t rank, Clock clock, uint32_t attempt,
+                          uint32_t table) const;
+  // [n * width()] of n pushed keys.
+  std::vector<float> Values(uint32_t rank, Clock clock, uint32_t attempt,
+                            size_t n) const;
+  float Number(uint32_t attempt) const;
+  std::optional<uint32_t> AttemptOf(float number) const;  // Unset: none.
+};
+
+// Checks what readers see against what was pushed and acknowledged.
+//
+//   * Nothing is there twice or in part: of an entry a partition has all its
+//     keys or none, of one attempt, and for ever the same one.
+//   * Nothing is there that was not pushed.
+//   * bsp: exactly the clocks before; ssp: all up to the bound; own pushes.
+//   * asp: a pull that begins after a push was acknowledged, or after somebody
+//     saw it, contains it.
+//   * ssp: nobody pushes further ahead than the bound lets it.
+//
+// Generations of a job have histories of their own; a later one begins with
+// what lies before the cut that it went back to.
+class WitnessChecker {
+ public:
+  explicit WitnessChecker(const WitnessJob& job);
+
+  // Everything at or behind `cut` (by rank; empty: the start) is undone.
+  void WentBack(uint64_t generation, std::vector<Clock> cut);
+
+  struct Who {
+    uint64_t generation = 1;
+    uint32_t rank = 0;
+    uint32_t attempt = 1;
+  };
+
+  void PullStarts(const Who& who, Clock clock);
+  // The rows of a pull: of each table [keys.size() * width].
+  void PullEnds(const Who& who, Clock clock,
+                const std::vector<std::vector<Key>>& keys,
+                absl::Span<const absl::Span<const float>> rows);
+  void PushStarts(const Who& who, Clock clock);
+  // By all partitions.
+  void PushEnds(const Who& who, Clock clock);
+
+  // At the end: all rows that exist of a table, original keys.
+  void Final(uint64_t generation, uint32_t table,
+             const std::map<Key, std::vector<float>>& rows);
+
+  const std::vector<std::string>& errors() const { return errors_; }
+  void Report(std::string error);
+
+  int pulls() const { return pulls_; }
+  int pushes() const { return pushes_; }
+  int acknowledged() const { return acknowledged_; }
+
+ private:
+  using Instant = uint64_t;
+  static constexpr Instant kNever = ~Instant{0};
+
+  // An entry at a partition.
+  struct Place {
+    Instant seen = kNever;
+    uint32_t attempt = 0;  // As seen.
+  };
+  struct Column {
+    uint32_t attempts = 0;  // The highest that pushes.
+    Instant started = kNever;
+    Instant acknowledged = kNever;
+    std::map<std::pair<uint32_t, uint32_t>, Place> places;
+  };
+  struct Life {
+    std::vector<Column> columns;
+    std::map<std::tuple<uint32_t, uint32_t, Clock>, Instant> pulls;
+  };
+
+  Life& LifeOf(uint64_t generation);
+  // What a pull at `clock` must have, whoever acknowledged what.
+  bool MustHave(const Who& who, Clock clock, uint32_t rank, Clock other) const;
+  void CheckRows(const std::string& where, Life* life, uint32_t table,
+                 const std::vector<Key>& keys, absl::Span<const float> rows,
+                 const std::vector<bool>& must, bool exactly);
+
+  const WitnessJob& job_;
+  std::vector<Partitioning> cuts_;
+  Instant now_ = 0;
+  std::map<uint64_t, Life> lives_;
+  std::vector<std::string> errors_;
+  int pulls_ = 0, pushes_ = 0, acknowledged_ = 0;
+};
+
+}  // namespace seraph::testing
+
+#endif  // SERAPH_TESTS_SIM_WITNESS_H_
