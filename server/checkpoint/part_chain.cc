@@ -35,21 +35,22 @@ PartHead HeadOf(const CutIdentity& cut, const PartitionCopy& copy) {
 
 }  // namespace
 
-uint64_t PartChain::Since(uint64_t base_cut, uint64_t layout) const {
-  const Written* base = Find(base_cut, layout);
-  return base == nullptr ? 0 : base->version;
+PartChain::Since PartChain::SinceOf(uint64_t base_cut) const {
+  const Written* base = Find(base_cut);
+  return base == nullptr ? Since{} : Since{base->layout, base->version};
 }
 
 absl::StatusOr<CutPart> PartChain::Write(BlobFolder* folder,
                                          const CutIdentity& cut,
                                          const PartitionCopy& copy,
                                          uint64_t base_cut) {
-  if (const Written* done = Find(cut.cut, copy.layout); done != nullptr) {
-    return done->part;
+  if (const Written* done = Find(cut.cut); done != nullptr) return done->part;
+  const Written* base = Find(base_cut);
+  // Files are taken from the same generation of the same store only.
+  if (base != nullptr &&
+      (base->cut.generation != cut.generation || base->layout != copy.layout)) {
+    base = nullptr;
   }
-  const Written* base = Find(base_cut, copy.layout);
-  // Names of files are found in one folder and one generation only.
-  if (base != nullptr && base->cut.generation != cut.generation) base = nullptr;
   const uint64_t since = base == nullptr ? 0 : base->version;
   if (copy.since > since) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -79,9 +80,9 @@ absl::StatusOr<CutPart> PartChain::Write(BlobFolder* folder,
   return written_.back().part;
 }
 
-const PartChain::Written* PartChain::Find(uint64_t cut, uint64_t layout) const {
+const PartChain::Written* PartChain::Find(uint64_t cut) const {
   for (const Written& written : written_) {
-    if (written.cut.cut == cut && written.layout == layout) return &written;
+    if (written.cut.cut == cut) return &written;
   }
   return nullptr;
 }

@@ -26,9 +26,13 @@ struct CutIdentity {
 // Threads: one at a time.
 class PartChain {
  public:
-  // What CopyRows takes as `since` for a copy that is to be written on the base
-  // of that cut; 0: all blocks. `layout` is the store's.
-  uint64_t Since(uint64_t base_cut, uint64_t layout) const;
+  // Of the copy that was written as that cut: what the next copy, if it is to be
+  // written on its base, need not have (Partition::Since). {0, 0}: it needs all.
+  struct Since {
+    uint64_t layout = 0;
+    uint64_t version = 0;
+  };
+  Since SinceOf(uint64_t base_cut) const;
 
   // Writes the file of `copy`: only what changed since `base_cut` (0: nothing
   // is taken from elsewhere) if this has written that, else all. The same cut
@@ -46,7 +50,7 @@ class PartChain {
     CutPart part;
   };
 
-  const Written* Find(uint64_t cut, uint64_t layout) const;
+  const Written* Find(uint64_t cut) const;
 
   std::deque<Written> written_;  // The last few, oldest first.
 };

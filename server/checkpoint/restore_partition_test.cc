@@ -104,8 +104,8 @@ class Partitions {
       for (size_t rank = 0; rank < 2; ++rank) {
         copy.cut.ranks[rank].clock = manifest.clocks[rank];
       }
-      CopyRows(one.sums, one.chain.Since(base, one.store->layout()),
-               one.store.get(), &copy);
+      CopyRows(one.sums, one.chain.SinceOf(base).version, one.store.get(),
+               &copy);
       auto part = one.chain.Write(folder_, {"job", 1, cut}, copy, base);
       EXPECT_THAT(part, IsOk());
       manifest.parts.push_back(*part);
@@ -363,8 +363,7 @@ TEST_P(RestorePartitionTest, ACopyWithoutTheBlocksItNeedsIsRefused) {
   partitions_.Cut(1, 0);
   PartitionCopy copy;
   Partitions::One& one = partitions_.one(0);
-  CopyRows(one.sums, one.chain.Since(1, one.store->layout()), one.store.get(),
-           &copy);
+  CopyRows(one.sums, one.chain.SinceOf(1).version, one.store.get(), &copy);
   EXPECT_THAT(one.chain.Write(&folder_, {"job", 1, 2}, copy, 0),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("take a copy of all")));
