@@ -36,6 +36,7 @@ ReplicaState Partition::Configure(const ReplicaOrder& order, absl::Duration now,
                                   Effects* effects) {
   if (order.epoch <= epoch_) return State();
   const bool led = leads();
+  const bool is_first = epoch_ == 0;
   ReplicaDuty duty = order.duty;
   if (!holds() && duty != ReplicaDuty::kJoin) duty = ReplicaDuty::kDrop;
   const bool lead = duty == ReplicaDuty::kLead;
@@ -52,7 +53,7 @@ ReplicaState Partition::Configure(const ReplicaOrder& order, absl::Duration now,
     case ReplicaDuty::kCollect:
       break;
     case ReplicaDuty::kLead:
-      promoted_ = !led;
+      promoted_ = !led && !is_first;
       if (promoted_) {
         quiet_until_ = last_confirmed_at_.value_or(-absl::InfiniteDuration()) +
                        1.1 * replica_.lease;

@@ -303,7 +303,10 @@ void Partition::OnPing(const PingReplica& ping, absl::Duration now,
 void Partition::OnPiece(SnapshotPiece piece, absl::Duration now,
                         Effects* effects) {
   // What is held is never set back, by a repeated snapshot neither.
-  if (holds() || duty_ != ReplicaDuty::kJoin) return Tell(0, effects);
+  if ((holds() || duty_ != ReplicaDuty::kJoin) &&
+      !IsPlanted(PlantedBug::kTakeLateSnapshot)) {
+    return Tell(0, effects);
+  }
   const bool whole = intake_.Take(std::move(piece));
   if (!whole) return Send(primary_, intake_.taken(), effects);
   absl::StatusOr<std::unique_ptr<PartitionState>> state = TakeSnapshot();

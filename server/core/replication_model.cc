@@ -46,6 +46,7 @@ struct Rank {
   bool pulled = false;  // The parameters of `next` are here.
   absl::Duration asked_at = -absl::InfiniteDuration();
   uint64_t seen_epoch = 0;
+  std::vector<float> seen = std::vector<float>(kRanks);  // By its pulls.
 };
 
 class Model {
@@ -104,7 +105,7 @@ class Model {
                          {.self = node.incarnation,
                           .lease = kLease,
                           .window_bytes = 2000,
-                          .piece_bytes = 200},
+                          .piece_bytes = options_.seed % 2 ? 200u : 2000u},
                          {0, kMaxKey}, holds);
   }
 
@@ -447,7 +448,8 @@ class Model {
       rank.asked_at = -absl::InfiniteDuration();
     }
     if (!placement_.primary.has_value()) return;
-    if (now_ - rank.asked_at < kLease / 4 || rank.next >= options_.clocks) {
+    if (now_ - rank.asked_at < kLease / 4 ||
+        (rank.begun && rank.next >= options_.clocks)) {
       return;
     }
     rank.asked_at = now_;
@@ -469,6 +471,10 @@ class Model {
           Violated("a new attempt is told less than was acknowledged");
         }
         rank.acked = rank.next;
+        if (rank.next > 0 && rank.sent == rank.next && Happens(0.5)) {
+          // Another partition has not got its last entry: it runs it again.
+          --rank.next;
+        }
         rank.pulled = false;
         rank.asked_at = -absl::InfiniteDuration();
       };
@@ -478,46 +484,65 @@ class Model {
     });
   }
 
+  // Keys 5 and 6 get the same, at times in a chunk each.
   void Push(uint32_t number) {
     Rank& rank = ranks_[number];
-    const uint32_t attempt = rank.attempt, clock = rank.next;
-    rank.sent = std::max(rank.sent, clock + 1);
-    ToPrimary([=, this](Server* server, uint64_t epoch) {
-      const Ticket ticket = ++tickets_;
-      answers_[ticket] = [=, this](const Answer& answer) {
-        Rank& rank = ranks_[number];
-        if (answer.outcome.code != PartCode::kOk) {
-          if (rank.attempt == attempt) {
-            rank.asked_at = -absl::InfiniteDuration();
-          }
-          return;
-        }
-        rank.acked = std::max(rank.acked, clock + 1);
-        if (rank.attempt != attempt || rank.next != clock) return;
-        rank.next = clock + 1;
-        rank.pulled = false;
-        rank.asked_at = -absl::InfiniteDuration();
-      };
+    rank.sent = std::max(rank.sent, rank.next + 1);
+    const uint32_t chunks = (rank.next + rank.attempt) % 3 == 0 ? 2 : 1;
+    for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
       PushMessage message;
-      message.ticket = ticket;
-      message.epoch = epoch;
-      message.rank = RankName{number, attempt};
-      message.clock = {0, clock};
+      message.rank = RankName{number, rank.attempt};
+      message.clock = {0, rank.next};
       message.examples = 1;
-      message.keys = {5};
-      message.values = std::vector<float>(kRanks, 0.0f);
-      message.values[number] = 1;
+      message.chunk = chunk;
+      message.chunks = chunks;
+      if (chunk == 0) message.keys.push_back(5);
+      if (chunk + 1 == chunks) message.keys.push_back(6);
+      message.values.assign(message.keys.size() * kRanks, 0.0f);
+      for (size_t i = 0; i < message.keys.size(); ++i) {
+        message.values[i * kRanks + number] = 1;
+      }
+      SendPush(std::move(message));
+    }
+  }
+
+  void SendPush(PushMessage push) {
+    ToPrimary([this, push](Server* server, uint64_t epoch) {
+      PushMessage message = push;
+      message.epoch = epoch;
+      message.ticket = ++tickets_;
+      answers_[message.ticket] = [this, name = *push.rank,
+                                  clock = push.clock.step](const Answer& a) {
+        OnPushed(name, clock, a);
+      };
       Do(server, [&](Partition& p, Effects* effects) {
         p.Push(std::move(message), now_, effects);
       });
     });
   }
 
+  void OnPushed(RankName name, uint32_t clock, const Answer& answer) {
+    Rank& rank = ranks_[name.rank];
+    if (answer.outcome.code != PartCode::kOk) {
+      if (rank.attempt == name.attempt) {
+        rank.asked_at = -absl::InfiniteDuration();
+      }
+      return;
+    }
+    rank.acked = std::max(rank.acked, clock + 1);
+    if (rank.attempt != name.attempt || rank.next != clock) return;
+    rank.next = clock + 1;
+    rank.pulled = false;
+    rank.asked_at = -absl::InfiniteDuration();
+  }
+
   void Pull(uint32_t number) {
     const uint32_t attempt = ranks_[number].attempt;
     const uint32_t clock = ranks_[number].next;
-    std::vector<uint32_t> acked;
-    for (const Rank& rank : ranks_) acked.push_back(rank.acked);
+    std::vector<float> least;
+    for (uint32_t of = 0; of < kRanks; ++of) {
+      least.push_back(Least(number, clock, of));
+    }
     ToPrimary([=, this](Server* server, uint64_t epoch) {
       const Ticket ticket = ++tickets_;
       answers_[ticket] = [=, this](const Answer& answer) {
@@ -530,43 +555,58 @@ class Model {
         rank.asked_at = -absl::InfiniteDuration();
         if (answer.outcome.code != PartCode::kOk) return;
         rank.pulled = true;
-        CheckPull(number, clock, acked, answer.values);
+        CheckPull(number, clock, least, answer.values);
       };
       Do(server, [&](Partition& p, Effects* effects) {
         p.Pull({.ticket = ticket,
                 .epoch = epoch,
                 .rank = RankName{number, attempt},
                 .clock = Clock{0, clock},
-                .keys = {5}},
+                .keys = {5, 6}},
                now_, effects);
       });
     });
   }
 
+  // What a pull that is sent now has to show of another rank.
+  float Least(uint32_t number, uint32_t clock, uint32_t of) const {
+    switch (options_.mode) {
+      case SyncMode::kBsp:
+        return clock;
+      case SyncMode::kSsp: {
+        const uint32_t bound = clock > kStaleness ? clock - kStaleness : 0;
+        // Its own clocks, and never less than it has seen.
+        return std::max<float>(of == number ? clock : bound,
+                               ranks_[number].seen[of]);
+      }
+      case SyncMode::kAsp: {
+        // Whatever was acknowledged, or seen by anybody.
+        float least = ranks_[of].acked;
+        for (const Rank& rank : ranks_) least = std::max(least, rank.seen[of]);
+        return least;
+      }
+    }
+    return 0;
+  }
+
   void CheckPull(uint32_t number, uint32_t clock,
-                 const std::vector<uint32_t>& acked,
+                 const std::vector<float>& least,
                  const std::vector<float>& values) {
     ++result_.pulls;
     for (uint32_t of = 0; of < kRanks; ++of) {
-      uint32_t least = 0, most = ranks_[of].sent;
-      switch (options_.mode) {
-        case SyncMode::kBsp:
-          least = most = clock;
-          break;
-        case SyncMode::kSsp:
-          least = of == number         ? clock
-                  : clock > kStaleness ? clock - kStaleness
-                                       : 0;
-          break;
-        case SyncMode::kAsp:
-          least = acked[of];
-          break;
-      }
-      if (values[of] < least || values[of] > most) {
+      const float most =
+          options_.mode == SyncMode::kBsp ? clock : ranks_[of].sent;
+      if (values[of] < least[of] || values[of] > most) {
         Violated(absl::StrCat("rank ", number, " pulls clock ", clock,
                               " and sees ", values[of], " of rank ", of,
-                              ", not ", least, " to ", most));
+                              ", not ", least[of], " to ", most));
       }
+      if (values[of] != values[kRanks + of]) {
+        Violated(
+            absl::StrCat("rank ", number, " sees half of a push of rank ", of));
+      }
+      float& seen = ranks_[number].seen[of];
+      seen = std::max(seen, values[of]);
     }
   }
 

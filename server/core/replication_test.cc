@@ -54,6 +54,11 @@ TEST(ReplicationTest, SspKeepsItsBound) { RunSeeds({.mode = SyncMode::kSsp}); }
 TEST(ReplicationTest, AspSeesAllThatWasAcknowledged) {
   RunSeeds({.mode = SyncMode::kAsp});
 }
+// Replicas become divergent then. It costs copies and time, but nothing is lost
+// as long as they keep their logs.
+TEST(ReplicationTest, WithAHastyScheduler) {
+  RunSeeds({.mode = SyncMode::kAsp, .collects = false});
+}
 TEST(ReplicationTest, WithTwoReplicas) {
   RunSeeds({.mode = SyncMode::kAsp, .servers = 3, .replicas = 2});
 }
