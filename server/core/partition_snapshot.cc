@@ -16,6 +16,8 @@ namespace seraph {
 namespace {
 
 constexpr absl::string_view kMagic = "SRPHSNP1";
+// What a rank takes at least.
+constexpr size_t kRankBytes = 45;
 
 class Writer {
  public:
@@ -240,6 +242,18 @@ bool IsSound(const FoldedLog& folded, const PartitionOptions& options,
       folded.ranks.size() != options.ranks) {
     return false;
   }
+  if (options.sync.spec.mode == SyncMode::kBsp) {
+    // All complete clocks are applied.
+    for (const RankProgress& rank : folded.ranks) {
+      if (rank.next < folded.applied) return false;
+    }
+    if (std::none_of(folded.ranks.begin(), folded.ranks.end(),
+                     [&](const RankProgress& rank) {
+                       return rank.next == folded.applied;
+                     })) {
+      return false;
+    }
+  }
   const size_t width = options.table.width;
   const Overwritten& old = folded.overwritten;
   if (old.values.size() != old.keys.size() * width ||
@@ -335,7 +349,7 @@ absl::StatusOr<std::unique_ptr<PartitionState>> DecodeSnapshot(
     start.number = from.Number<uint64_t>();
   }
   folded.trained = from.Flag();
-  folded.ranks.resize(from.Length(1));
+  folded.ranks.resize(from.Length(kRankBytes));
   for (RankProgress& rank : folded.ranks) rank = from.TakeRank();
   for (size_t left = from.Length(2 * sizeof(uint64_t)); left > 0; --left) {
     const uint64_t session = from.Number<uint64_t>();
