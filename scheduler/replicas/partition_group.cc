@@ -94,7 +94,10 @@ void PartitionGroup::Remove(const Departure& departure, GroupSteps* out) {
   }
   if (primary_goes) {
     record_.primary = 0;
-    if (IsPlanted(PlantedBug::kPromoteWithoutCollecting) && !lost()) {
+    // Only where a promotion is careless can a member diverge at all.
+    if ((IsPlanted(PlantedBug::kPromoteWithoutCollecting) ||
+         IsPlanted(PlantedBug::kDiscardDivergentAtOnce)) &&
+        !lost()) {
       record_.primary = record_.members.front().incarnation;
     }
   }

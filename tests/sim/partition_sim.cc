@@ -74,6 +74,7 @@ class PartitionSim {
     outcome.counts["faults.stops"] = faults_.counts().stops;
     outcome.counts["faults.cuts"] = faults_.counts().cuts;
     outcome.counts["faults.isolations"] = faults_.counts().isolations;
+    outcome.counts["faults.slow links"] = faults_.counts().slow_links;
     outcome.counts["messages"] = network_.counts().sent;
     outcome.counts["messages.lost"] = network_.counts().lost;
     outcome.counts["messages.cut"] = network_.counts().cut;
@@ -169,6 +170,8 @@ class PartitionSim {
     plan_.stops = loop_.Below(3);
     plan_.cuts = loop_.Below(5);
     plan_.isolations = loop_.Below(3);
+    plan_.slow_links = loop_.Below(6);
+    crash_chance_ = loop_.Happens(0.5) ? 0.02 * loop_.Below(3) : 0;
     new_attempts_ = loop_.Below(4);
     moves_ = loop_.Below(3);
     drop_chance_ = loop_.Happens(0.3) ? 0.1 : 0.0;
@@ -200,6 +203,18 @@ class PartitionSim {
                             PeerMessage message) {
       ReplicaHost* host = servers_.at(machine).host.get();
       if (host != nullptr) host->OnPeerMessage(generation, std::move(message));
+    };
+    world_.dies = [this](int machine) {
+      if (loop_.now() > plan_.until || !loop_.Happens(crash_chance_)) return;
+      ++counts_["server dies after forwarding"];
+      loop_.After(absl::ZeroDuration(), SimLoop::kWorld, "dies",
+                  [this, machine] {
+                    if (loop_.IsUp(machine)) Crash(machine);
+                  });
+      loop_.After(loop_.Between(Milliseconds(1), Milliseconds(900)),
+                  SimLoop::kWorld, "back", [this, machine] {
+                    if (!loop_.IsUp(machine)) Restart(machine);
+                  });
     };
     StartScheduler();
     for (auto& [machine, server] : servers_) StartServer(machine);
@@ -940,8 +955,23 @@ class PartitionSim {
     return text;
   }
 
-  // Replicas at one position hold the same bytes, whenever they were there.
+  // Replicas at one position hold the same bytes, whenever they were there, and
+  // whoever is in sync by the record holds something.
   void CompareReplicas() {
+    if (whole_ && stored_.group.has_value()) {
+      for (const Node& member : stored_.group->members) {
+        const Server& server = servers_.at(MachineOf(member));
+        if (server.host == nullptr || !loop_.IsUp(MachineOf(member)) ||
+            server.host->node().incarnation != member.incarnation ||
+            server.host->generation() != stored_.generation) {
+          continue;
+        }
+        if (!server.host->partition()->holds()) {
+          checker_->Report(
+              absl::StrCat(member.name, " is in sync and holds nothing"));
+        }
+      }
+    }
     for (auto& [machine, server] : servers_) {
       if (server.host == nullptr) continue;
       const Partition* partition = server.host->partition();
@@ -1058,6 +1088,7 @@ class PartitionSim {
   int moves_ = 0;
   std::string draining_;
   double drop_chance_ = 0;
+  double crash_chance_ = 0;
   absl::Duration think_;
 
   int scheduler_ = 0;

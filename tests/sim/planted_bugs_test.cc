@@ -19,7 +19,8 @@ constexpr uint64_t kSeeds = 4000;
 struct Planted {
   PlantedBug bug;
   const char* name;
-  SimRun run;  // Of the simulation that finds it.
+  SimRun run;              // Of the simulation that finds it.
+  std::string words = "";  // Of the problem that it makes; "": any.
 };
 
 void PrintTo(const Planted& planted, std::ostream* out) {
@@ -28,7 +29,7 @@ void PrintTo(const Planted& planted, std::ostream* out) {
 
 const std::vector<Planted>& AllPlanted() {
   static const auto* all = new std::vector<Planted>{
-#define SERAPH_PLANTED(name, run) {PlantedBug::k##name, #name, run}
+#define SERAPH_PLANTED(name, ...) {PlantedBug::k##name, #name, __VA_ARGS__}
       SERAPH_PLANTED(ForgetAppliedAtPromotion, RunPartitionSim),
       SERAPH_PLANTED(AcknowledgeBeforeBackup, RunPartitionSim),
       SERAPH_PLANTED(SkipEpochCheck, RunPartitionSim),
@@ -44,7 +45,7 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(AllDeadAtSchedulerStart, RunPartitionSim),
       SERAPH_PLANTED(OrderFillsNewIncarnation, RunPartitionSim),
       SERAPH_PLANTED(RepeatRestore, RunPartitionSim),
-      SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim),
+      SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim, "holds nothing"),
       SERAPH_PLANTED(TakeLateSnapshot, RunPartitionSim),
       SERAPH_PLANTED(PromoteWithoutCollecting, RunPartitionSim),
       SERAPH_PLANTED(RecruitDeathBlocks, RunPartitionSim),
@@ -62,7 +63,8 @@ TEST_P(PlantedBugsTest, IsFound) {
 #else
   planted_bug = GetParam().bug;
   std::string problem;
-  const auto seed = FindFailure(GetParam().run, {1, kSeeds}, &problem);
+  const auto seed =
+      FindFailure(GetParam().run, {1, kSeeds}, GetParam().words, &problem);
   planted_bug = PlantedBug::kNone;
   ASSERT_TRUE(seed.has_value())
       << GetParam().name << " was not found by " << kSeeds << " seeds";

@@ -245,6 +245,7 @@ void ReplicaHost::Send(PeerMessage message) {
     }
     return text;
   });
+  const bool forwards = std::holds_alternative<ForwardRecord>(message.body);
   const SimNetwork::Counts before = world_.network->counts();
   world_.network->Send(
       machine_, to, "peer",
@@ -260,6 +261,7 @@ void ReplicaHost::Send(PeerMessage message) {
         world_.loop->Between(absl::Milliseconds(1), absl::Milliseconds(50)),
         machine_, "link broken", [this, peer] { OnLinkBroken(peer); });
   }
+  if (forwards && world_.dies != nullptr) world_.dies(machine_);
 }
 
 }  // namespace seraph::testing

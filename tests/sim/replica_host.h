@@ -34,7 +34,8 @@ struct ReplicaWorld {
   std::map<uint64_t, int> machine_of;
   std::function<void(int machine, uint64_t generation, PeerMessage message)>
       deliver;
-  std::function<void(int machine, uint64_t peer)> break_link;
+  // After a record was forwarded: a good moment to die.
+  std::function<void(int machine)> dies;
 };
 
 // One life of the server. Does what the shell of a server does around a

@@ -9,7 +9,7 @@ namespace seraph::testing {
 
 std::string SimFaultCounts::ToString() const {
   return absl::StrCat(crashes, " crashes, ", stops, " stops, ", cuts, " cuts, ",
-                      isolations, " isolations");
+                      isolations, " isolations, ", slow_links, " slow links");
 }
 
 void SimFaults::At(absl::Duration when, SimLoop::Work work) {
@@ -39,12 +39,26 @@ void SimFaults::Plan(const SimFaultPlan& plan, std::vector<int> machines) {
     if (a == b) return;
     At(begin, [this, a, b, both, end] { CutOne(a, b, both, end); });
   });
+  each(plan.slow_links, [&](absl::Duration begin, absl::Duration end) {
+    const int a = one(), b = one();
+    const absl::Duration extra =
+        loop_.Between(absl::ZeroDuration(), plan.slowest);
+    if (a == b) return;
+    At(begin, [this, a, b, extra, end] { SlowOne(a, b, extra, end); });
+  });
   each(plan.isolations, [&](absl::Duration begin, absl::Duration end) {
     const int direction = loop_.Below(4);
     At(begin, [this, machine = one(), direction, end] {
       Isolate(machine, direction, end);
     });
   });
+}
+
+void SimFaults::SlowOne(int a, int b, absl::Duration extra,
+                        absl::Duration back) {
+  ++counts_.slow_links;
+  network_.Slow(a, b, extra);
+  At(back, [this, a, b] { network_.Slow(a, b, absl::ZeroDuration()); });
 }
 
 void SimFaults::CrashOne(int machine, absl::Duration back) {

@@ -22,10 +22,12 @@ struct SimFaultPlan {
   int stops = 0;       // As by SIGSTOP; SIGCONT follows.
   int cuts = 0;        // Of a link, half of them in one direction.
   int isolations = 0;  // Of a machine, from all others; half in one direction.
+  int slow_links = 0;  // In one direction.
+  absl::Duration slowest = absl::Milliseconds(150);
 };
 
 struct SimFaultCounts {
-  int crashes = 0, stops = 0, cuts = 0, isolations = 0;
+  int crashes = 0, stops = 0, cuts = 0, isolations = 0, slow_links = 0;
 
   std::string ToString() const;
 };
@@ -52,6 +54,7 @@ class SimFaults {
   void CrashOne(int machine, absl::Duration back);
   void StopOne(int machine, absl::Duration back);
   void CutOne(int a, int b, bool both, absl::Duration back);
+  void SlowOne(int a, int b, absl::Duration extra, absl::Duration back);
   void Isolate(int machine, int direction, absl::Duration back);
 
   SimLoop& loop_;

@@ -21,6 +21,14 @@ void SimNetwork::Mend(int from, int to) {
   }
 }
 
+void SimNetwork::Slow(int from, int to, absl::Duration extra) {
+  loop_.Tell(from, [&] {
+    return absl::StrCat("### is ", absl::FormatDuration(extra), " from ",
+                        loop_.name(to));
+  });
+  slow_[{from, to}] = extra;
+}
+
 void SimNetwork::Send(int from, int to, const char* what,
                       std::function<void()> arrive, bool in_order) {
   if (!loop_.IsUp(from)) return;
@@ -38,6 +46,9 @@ void SimNetwork::Send(int from, int to, const char* what,
   }
   absl::Duration delay =
       loop_.Between(weather_.least_delay, weather_.most_delay);
+  if (const auto slow = slow_.find({from, to}); slow != slow_.end()) {
+    delay += slow->second;
+  }
   if (loop_.Happens(weather_.late)) {
     ++counts_.late;
     delay += loop_.Between(absl::ZeroDuration(), weather_.most_late);

@@ -44,7 +44,8 @@ class SimNetwork {
   // One direction.
   void Cut(int from, int to);
   void Mend(int from, int to);
-  void MendAll() { cuts_.clear(); }
+  // Everything from one to the other takes so much longer; zero: no more.
+  void Slow(int from, int to, absl::Duration extra);
   bool IsCut(int from, int to) const { return cuts_.count({from, to}) > 0; }
 
   // `arrive` runs at `to`, once, several times or never. Nothing leaves a
@@ -111,6 +112,7 @@ class SimNetwork {
   SimWeatherOnTheWire weather_;
   Counts counts_;
   std::set<std::pair<int, int>> cuts_;
+  std::map<std::pair<int, int>, absl::Duration> slow_;
   // When the last of the messages in order arrives.
   std::map<std::pair<int, int>, absl::Duration> last_arrival_;
 };

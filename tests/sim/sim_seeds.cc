@@ -78,12 +78,15 @@ int RunSeeds(const SimRun& run, SeedRange seeds, int failures,
 }
 
 std::optional<uint64_t> FindFailure(const SimRun& run, SeedRange seeds,
+                                    const std::string& words,
                                     std::string* problem) {
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const SimOutcome outcome = run(seed, false);
-    if (outcome.problems.empty()) continue;
-    *problem = outcome.problems.front();
-    return seed;
+    for (const std::string& found : outcome.problems) {
+      if (found.find(words) == std::string::npos) continue;
+      *problem = found;
+      return seed;
+    }
   }
   return std::nullopt;
 }

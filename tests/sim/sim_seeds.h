@@ -26,8 +26,9 @@ struct SeedRange {
 int RunSeeds(const SimRun& run, SeedRange seeds, int failures,
              std::map<std::string, int64_t>* counts);
 
-// The first of the seeds whose checks fail.
+// The first of the seeds with a problem that has these words.
 std::optional<uint64_t> FindFailure(const SimRun& run, SeedRange seeds,
+                                    const std::string& words,
                                     std::string* problem);
 
 std::string CountsToString(const std::map<std::string, int64_t>& counts);
