@@ -102,32 +102,44 @@ class SparseStore final : public RowStore {
   };
 
   void Find(absl::Span<const Key> keys, float** rows) const override {
-    FindAnd(keys, rows, [](uint32_t) {});
+    FindAnd(keys, rows, [](size_t) {});
   }
 
   void FindToWrite(absl::Span<const Key> keys, float** rows) override {
-    FindAnd(keys, rows, [this](uint32_t row) { Touch(row >> slab_shift_); });
+    FindAnd(keys, rows, [this](size_t slab) { Touch(slab); });
   }
 
   template <typename Found>
   void FindAnd(absl::Span<const Key> keys, float** rows, Found found) const {
+    // Copies: a store to `rows` might change the members, for all the compiler
+    // knows.
+    const std::unique_ptr<float[]>* const slabs = slabs_.data();
+    const int shift = slab_shift_;
+    const size_t mask = (size_t{1} << shift) - 1;
+    const size_t row_cells = row_cells_;
+    constexpr uint32_t kMissing = ~uint32_t{0};
+    uint32_t numbers[UpdateRule::kMaxRows];
     for (const Key key : keys) index_.prefetch(key);
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto entry = index_.find(keys[i]);
-      if (entry == index_.end()) {
+      numbers[i] = entry == index_.end() ? kMissing : entry->row;
+    }
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t row = numbers[i];
+      if (row == kMissing) {
         rows[i] = nullptr;
         continue;
       }
-      rows[i] = Row(entry->row);
-      Prefetch(rows[i]);
-      found(entry->row);
+      rows[i] = slabs[row >> shift].get() + (row & mask) * row_cells;
+      Prefetch(rows[i], row_cells);
+      found(row >> shift);
     }
   }
 
   // Wide rows up to a limit; what follows, the processor guesses by itself.
-  void Prefetch(const float* row) const {
+  static void Prefetch(const float* row, size_t row_cells) {
     constexpr size_t kLine = 64 / sizeof(float);
-    const size_t cells = std::min(row_cells_, 16 * kLine);
+    const size_t cells = std::min(row_cells, 16 * kLine);
     for (size_t i = 0; i < cells; i += kLine) __builtin_prefetch(row + i, 1);
   }
 
