@@ -1,23 +1,40 @@
 #include "server/server.h"
 
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
 #include "common/cluster/node_identity.h"
+#include "common/cluster/term_guard.h"
+#include "common/concurrent/notification.h"
+#include "common/concurrent/periodic_task.h"
 #include "common/concurrent/thread_pool.h"
+#include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "common/rpc/rpc_server.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
+#include "server/drain.h"
+#include "server/service/checkpoint_files.h"
 #include "server/service/job_directory.h"
+#include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
 #include "server/service/parameter_service.h"
+#include "server/service/peer_links.h"
+#include "server/service/replica_calls.h"
+#include "server/service/replica_service.h"
 
 namespace seraph {
 namespace {
+
+// How often partitions and links are asked whether a time of theirs has come.
+constexpr absl::Duration kTick = absl::Milliseconds(20);
+// They wait for disks most of the time.
+constexpr int kFileThreads = 2;
 
 NodeLoad LoadOf(const JobDirectory& jobs) {
   NodeLoad load;
@@ -31,48 +48,115 @@ NodeLoad LoadOf(const JobDirectory& jobs) {
   return load;
 }
 
+// Gives what is held to others, as far as they and the time are there.
+void Drain(const ClusterConfig& config, const std::string& name,
+           const JobDirectory& jobs, const Notification& drained,
+           const std::atomic<bool>& connected) {
+  const size_t held = jobs.Held().size();
+  if (held == 0 || config.server.drain_timeout <= absl::ZeroDuration()) return;
+  const absl::Status asked = AskToDrain(config, name, jobs.incarnation());
+  if (!asked.ok()) {
+    spdlog::warn("server.not_drained replicas={} status={} next=leave", held,
+                 LogValue(asked));
+    return;
+  }
+  spdlog::info("server.draining replicas={}", held);
+  if (WaitUntilDrained(drained, config.server.drain_timeout,
+                       [&connected] { return connected.load(); })) {
+    spdlog::info("server.drained");
+  } else {
+    spdlog::warn("server.not_drained replicas={} next=leave",
+                 jobs.Held().size());
+  }
+}
+
 }  // namespace
 
 absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
-  ThreadPool pool("partitions", ThreadsOrCores(config.server.threads));
-  JobDirectory jobs(&pool, config.server.memory_limit_bytes);
   const uint64_t incarnation = NewIncarnation();
-  ParameterCalls calls(&jobs, incarnation);
-  ParameterService service(incarnation, &jobs, &calls);
+  TermGuard terms;
+  OpenStreams streams;
+  std::atomic<bool> connected = false;
+  Notification drained;
+
+  // What goes first is declared last: see JobDirectoryParts. The links outlive
+  // the partitions, which send to them, but tell them nothing once stopped.
+  JobDirectory* told = nullptr;
+  PeerLinks links(
+      {.channel = {.max_message_bytes = config.rpc.max_message_bytes},
+       .retry_backoff = config.rpc.retry_backoff,
+       .retry_backoff_max = config.rpc.retry_backoff_max},
+      MonotonicClock::Real(),
+      [&told](uint64_t peer) { told->OnLinkBroken(peer); });
+  ThreadPool pool("partitions", ThreadsOrCores(config.server.threads));
+  CheckpointFiles files;
+  JobDirectoryOptions options;
+  options.incarnation = incarnation;
+  options.memory_limit_bytes = config.server.memory_limit_bytes;
+  options.inflight_limit_bytes = config.server.inflight_limit_bytes;
+  std::optional<ThreadPool> file_pool(std::in_place, "files", kFileThreads);
+  JobDirectory jobs({.executor = &pool,
+                     .files = &*file_pool,
+                     .clock = MonotonicClock::Real(),
+                     .peers = &links},
+                    options);
+  told = &jobs;
+  ParameterCalls calls(&jobs);
+  ReplicaCalls orders(&jobs, &terms, &files, &*file_pool);
+  ParameterService parameters(&jobs, &calls, &orders, &streams);
+  ReplicaService replicas(&orders, &streams);
 
   SERAPH_ASSIGN_OR_RETURN(
       std::unique_ptr<RpcServer> rpc,
       RpcServer::Start({.listen = config.server.listen,
                         .config_key = "server.listen",
                         .max_message_bytes = config.rpc.max_message_bytes},
-                       {{v1::Parameters::service_full_name(), &service}}));
+                       {{v1::Parameters::service_full_name(), &parameters},
+                        {v1::Replicas::service_full_name(), &replicas}}));
   SERAPH_ASSIGN_OR_RETURN(const std::string address,
                           AdvertisedAddress(config.server.advertise,
                                             rpc->address(), MachineName()));
-  ClusterAgent agent(
-      {.cluster = config.cluster.name,
-       .scheduler = config.cluster.scheduler,
-       .node = {.name = address,
-                .role = NodeRole::kServer,
-                .address = address,
-                .incarnation = incarnation,
-                .host = HostId(),
-                .arithmetic = ArithmeticId(),
-                .version = kVersion},
-       .call_timeout = config.rpc.call_timeout,
-       .retry_backoff = config.rpc.retry_backoff,
-       .retry_backoff_max = config.rpc.retry_backoff_max},
-      {.load = [&jobs] { return LoadOf(jobs); },
-       .on_lost = [&jobs] { jobs.DropAll(); },
-       .on_connected = [&rpc](bool connected) { rpc->SetReady(connected); }});
+  PeriodicTask tick("server-tick", kTick, [&] {
+    links.Tick();
+    jobs.Tick();
+  });
+  tick.Start();
+  ClusterAgent agent({.cluster = config.cluster.name,
+                      .scheduler = config.cluster.scheduler,
+                      .node = {.name = address,
+                               .role = NodeRole::kServer,
+                               .address = address,
+                               .incarnation = incarnation,
+                               .host = HostId(),
+                               .arithmetic = ArithmeticId(),
+                               .version = kVersion},
+                      .terms = &terms,
+                      .call_timeout = config.rpc.call_timeout,
+                      .retry_backoff = config.rpc.retry_backoff,
+                      .retry_backoff_max = config.rpc.retry_backoff_max},
+                     {.load = [&jobs] { return LoadOf(jobs); },
+                      .held = [&jobs] { return jobs.Held(); },
+                      .silent_peers = [&jobs] { return jobs.SilentPeers(); },
+                      .on_connected =
+                          [&](bool now) {
+                            connected = now;
+                            if (!context->stop()->HasBeenNotified())
+                              rpc->SetReady(now);
+                          },
+                      .on_drained = [&drained] { drained.Notify(); }});
   agent.Start();
   SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));
 
   context->stop()->Wait();
   rpc->SetReady(false);
+  Drain(config, address, jobs, drained, connected);
   agent.Stop();
+  streams.EndAll();
   rpc->Shutdown(config.rpc.shutdown_grace);
+  tick.Stop();
+  links.Stop();
+  file_pool.reset();
   return absl::OkStatus();
 }
 

@@ -10,12 +10,14 @@
 #include "absl/base/thread_annotations.h"
 #include "common/concurrent/mutex.h"
 #include "proto/parameters.grpc.pb.h"
+#include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
 
 namespace seraph {
 
 // Reads requests one after the other, hands each on, and writes replies in the
-// order in which they become ready. A request that waits holds nothing up.
+// order in which they become ready. A request that waits holds nothing up; but
+// from a client that does not read its replies nothing more is read.
 // What becomes ready after the stream has ended is dropped: the client sends
 // its unanswered requests again on its next stream.
 //
@@ -23,8 +25,8 @@ namespace seraph {
 class ExchangeStream final
     : public grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply> {
  public:
-  // `calls` must outlive the server's last stream.
-  explicit ExchangeStream(ParameterCalls* calls);
+  // `calls` and `streams` must outlive the server's last stream.
+  ExchangeStream(ParameterCalls* calls, OpenStreams* streams);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -32,20 +34,28 @@ class ExchangeStream final
   void OnDone() override;
 
  private:
+  struct Outgoing {
+    v1::ExchangeReply reply;
+    RequestHold hold;
+  };
+
   // What replies write to; it outlives the stream while requests are out.
   struct Outbox {
     Mutex mu;
     ExchangeStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
-    std::deque<v1::ExchangeReply> replies ABSL_GUARDED_BY(mu);
+    std::deque<Outgoing> replies ABSL_GUARDED_BY(mu);
     bool writing ABSL_GUARDED_BY(mu) = false;
+    bool read_waits ABSL_GUARDED_BY(mu) = false;  // Until replies have left.
     bool finished ABSL_GUARDED_BY(mu) = false;
+    OpenStreams::Number number ABSL_GUARDED_BY(mu) = 0;
   };
 
   static void Reply(const std::shared_ptr<Outbox>& outbox,
-                    v1::ExchangeReply reply);
-  void FinishOnce();
+                    v1::ExchangeReply reply, RequestHold hold);
+  void FinishOnce(const grpc::Status& status);
 
   ParameterCalls& calls_;
+  OpenStreams& streams_;
   const std::shared_ptr<Outbox> outbox_;
   v1::ExchangeRequest request_;
 };

@@ -30,14 +30,26 @@ ExportStream::ExportStream(std::shared_ptr<const ServedJob> job,
 }
 
 void ExportStream::ReadChunk(const std::shared_ptr<State>& state) {
-  state->actor->Run([state](Partition& partition) {
-    const RowStore& store = partition.state().store();
-    if (state->cursor == nullptr) state->cursor = store.Cursor();
+  state->actor->Run([state](Partition* partition) {
+    // Another store would be that of a replica that went and came again.
+    if (partition == nullptr || !partition->leads() ||
+        (state->cursor != nullptr &&
+         partition->state().store().layout() != state->layout)) {
+      state->cursor = nullptr;
+      End(state, grpc::Status(grpc::StatusCode::NOT_FOUND,
+                              "the partition is not led here"));
+      return;
+    }
+    const RowStore& store = partition->state().store();
+    if (state->cursor == nullptr) {
+      state->cursor = store.Cursor();
+      state->layout = store.layout();
+    }
     const size_t row_bytes = sizeof(Key) + store.width() * sizeof(float);
     std::vector<Key> keys;
     std::vector<float> values;
     state->cursor->Next(std::max<size_t>(1, kChunkBytes / row_bytes),
-                        partition.state().sums(), &keys, &values);
+                        partition->state().sums(), &keys, &values);
 
     MutexLock lock(&state->mu);
     if (state->stream == nullptr || state->finished) return;
@@ -53,21 +65,23 @@ void ExportStream::ReadChunk(const std::shared_ptr<State>& state) {
   });
 }
 
+void ExportStream::End(const std::shared_ptr<State>& state,
+                       const grpc::Status& status) {
+  MutexLock lock(&state->mu);
+  if (state->stream == nullptr || state->finished) return;
+  state->finished = true;
+  state->stream->Finish(status);
+}
+
 void ExportStream::OnWriteDone(bool ok) {
   if (ok) {
     ReadChunk(state_);
   } else {
-    FinishOnce(grpc::Status::CANCELLED);
+    End(state_, grpc::Status::CANCELLED);
   }
 }
 
-void ExportStream::OnCancel() { FinishOnce(grpc::Status::CANCELLED); }
-
-void ExportStream::FinishOnce(grpc::Status status) {
-  MutexLock lock(&state_->mu);
-  if (std::exchange(state_->finished, true)) return;
-  Finish(std::move(status));
-}
+void ExportStream::OnCancel() { End(state_, grpc::Status::CANCELLED); }
 
 void ExportStream::OnDone() {
   {

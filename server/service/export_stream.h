@@ -4,17 +4,19 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "common/concurrent/mutex.h"
 #include "proto/parameters.grpc.pb.h"
-#include "server/service/job_directory.h"
+#include "server/service/served_job.h"
 
 namespace seraph {
 
 // Reads a chunk in the partition's turn, writes it, and goes on when gRPC has
-// taken it: one chunk is in memory at a time, however slow the reader is.
+// taken it: one chunk is in memory at a time, however slow the reader is. Ends
+// with NotFound when the partition is not led here.
 //
 // Deletes itself when gRPC is done with it.
 class ExportStream final : public grpc::ServerWriteReactor<v1::RowChunk> {
@@ -33,6 +35,7 @@ class ExportStream final : public grpc::ServerWriteReactor<v1::RowChunk> {
     PartitionActor* actor;
     // Of the partition's turn.
     std::unique_ptr<RowCursor> cursor;
+    uint64_t layout = 0;  // Of the store that it reads.
 
     Mutex mu;
     ExportStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
@@ -41,7 +44,8 @@ class ExportStream final : public grpc::ServerWriteReactor<v1::RowChunk> {
   };
 
   static void ReadChunk(const std::shared_ptr<State>& state);
-  void FinishOnce(grpc::Status status);
+  static void End(const std::shared_ptr<State>& state,
+                  const grpc::Status& status);
 
   const std::shared_ptr<State> state_;
 };

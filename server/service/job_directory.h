@@ -3,79 +3,95 @@
 #define SERAPH_SERVER_SERVICE_JOB_DIRECTORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/cluster/held_partition.h"
+#include "common/cluster/replica.h"
+#include "common/concurrent/executor.h"
 #include "common/concurrent/mutex.h"
-#include "common/concurrent/thread_pool.h"
-#include "common/table/table_spec.h"
-#include "server/core/sync_policy.h"
-#include "server/service/partition_actor.h"
+#include "server/service/served_job.h"
 
 namespace seraph {
 
-// A job's current life, as messages name it.
-struct JobName {
-  std::string id;
-  uint64_t generation = 0;
+struct JobDirectoryOptions {
+  uint64_t incarnation = 0;  // Of this server.
+  uint64_t memory_limit_bytes = 0;
+  // Of requests that are not answered; 0: a quarter of memory_limit_bytes.
+  uint64_t inflight_limit_bytes = 0;
 };
 
-// One generation of a job on this server. Immutable but for what its actors
-// guard; shared with the requests that run.
-struct ServedJob {
-  JobName name;
-  std::vector<TableSpec> tables;  // All of the job.
-  // Those held here, by (table, partition).
-  std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<PartitionActor>>
-      partitions;
-
-  // Null where this server does not hold it.
-  PartitionActor* Find(uint32_t table, uint32_t partition) const {
-    const auto it = partitions.find({table, partition});
-    return it == partitions.end() ? nullptr : it->second.get();
-  }
+// What carries work out. All must outlive the directory, and what is left on
+// the partitions' executor then; nothing may be left on that for files.
+struct JobDirectoryParts {
+  Executor* executor = nullptr;  // Of the partitions.
+  Executor* files = nullptr;     // Makes and restores partitions.
+  const MonotonicClock* clock = nullptr;
+  PeerSender* peers = nullptr;
 };
 
-// What the scheduler orders this server to hold of a job.
+// What the scheduler orders this server to hold of a job from its start or from
+// a cut.
 struct Assignment {
-  struct Piece {
-    uint32_t table = 0;
-    uint32_t partition = 0;
-    uint64_t epoch = 0;
-  };
-
   JobName job;
-  uint32_t ranks = 1;
-  SyncPolicy sync;
-  uint64_t steps_per_epoch = 1;
-  uint64_t epochs = 1;
-  bool skip_non_finite = false;
-  std::vector<TableSpec> tables;
-  std::vector<Piece> pieces;
+  JobSetup setup;
+  std::vector<ReplicaOrder> replicas;  // To lead or to follow.
+  // The state of a partition at the cut; called on the executor for files.
+  // Null: all are new.
+  std::function<absl::StatusOr<std::unique_ptr<PartitionState>>(
+      const PartitionOptions&, const KeyRange&)>
+      restore;
 };
 
-// Threads: every method may be called from any thread. References to jobs must
-// be gone before this is.
+// A generation of a job is taken only where it is the one that is here: a newer
+// one is not yet known, an older one over. Only the scheduler's orders begin a
+// generation, which ends the one before it.
+//
+// Threads: every method may be called from any thread. References to jobs may
+// outlive this. Callbacks come on an executor, or on the caller's thread, with
+// no lock held.
 class JobDirectory {
  public:
-  // `executor` must outlive this.
-  JobDirectory(Executor* executor, uint64_t memory_limit_bytes)
-      : executor_(executor),
-        budget_(memory_limit_bytes),
-        reaper_("job-reaper", 1) {}
+  using Confirm = absl::AnyInvocable<void(absl::Status)>;
+  using Told =
+      absl::AnyInvocable<void(absl::StatusOr<std::vector<ReplicaState>>)>;
 
-  // Creates the partitions, empty, in place of those of an older generation.
-  // Done once per generation; a repeat, also after Drop, changes nothing.
-  // Errors, which change nothing: FailedPrecondition (an older generation, or
-  // one that was dropped), InvalidArgument (a table or partition that cannot
-  // be), ResourceExhausted (the tables do not fit into the memory limit).
-  absl::Status Assign(const Assignment& assignment) ABSL_LOCKS_EXCLUDED(mu_);
+  JobDirectory(const JobDirectoryParts& parts,
+               const JobDirectoryOptions& options);
+
+  // Closes all jobs.
+  ~JobDirectory();
+
+  // Orders -----------------------------------------------------------------
+
+  // Creates the partitions and gives them their first duty. Done once per
+  // generation: a repeat, also while the first is under way, is confirmed when
+  // that is done, and one after Drop refused. One that failed may be repeated.
+  // Errors: FailedPrecondition (an older generation, or one that was dropped),
+  // InvalidArgument (a table or partition that cannot be), ResourceExhausted
+  // (the tables do not fit into the memory limit), those of `restore`.
+  void Assign(Assignment assignment, Confirm done) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Gives replicas new duties, and makes those that join; `setup` is for a
+  // server that held nothing of the job in this generation. Each order is
+  // answered, in order. Errors, for all of it: as Assign, and Unavailable while
+  // the job is being restored.
+  void Configure(const JobName& name, const std::optional<JobSetup>& setup,
+                 std::vector<ReplicaOrder> orders, Told told)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Frees the job of this or an older generation, and refuses it from now on.
+  void Drop(const JobName& name) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Requests ---------------------------------------------------------------
 
   // The job, if it is here in exactly this generation. Errors: NotFound;
   // FailedPrecondition with the reason GENERATION_NEWER (not yet here) or
@@ -83,30 +99,73 @@ class JobDirectory {
   absl::StatusOr<std::shared_ptr<const ServedJob>> Find(
       const JobName& name) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Frees the job of this or an older generation, and refuses it from now on.
-  void Drop(const JobName& name) ABSL_LOCKS_EXCLUDED(mu_);
+  // Others -----------------------------------------------------------------
 
-  // Frees everything: the scheduler has given this server's work away.
-  void DropAll() ABSL_LOCKS_EXCLUDED(mu_);
+  void OnLinkBroken(uint64_t peer) ABSL_LOCKS_EXCLUDED(mu_);
+  // To be called every few milliseconds.
+  void Tick() ABSL_LOCKS_EXCLUDED(mu_);
 
   std::vector<std::shared_ptr<const ServedJob>> All() const
       ABSL_LOCKS_EXCLUDED(mu_);
+  // For the scheduler: what is held, and servers that are silent.
+  std::vector<HeldPartition> Held() const ABSL_LOCKS_EXCLUDED(mu_);
+  std::vector<uint64_t> SilentPeers() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  const Admission& admission() const { return *admission_; }
+  uint64_t incarnation() const { return options_.incarnation; }
 
  private:
-  absl::StatusOr<std::shared_ptr<const ServedJob>> Build(
-      const Assignment& assignment);
+  using JobPtr = std::shared_ptr<const ServedJob>;
+  using Place = ServedJob::Place;
+  struct Restoring;
 
-  Executor* const executor_;
-  MemoryBudget budget_;
-  // Frees jobs: an actor waits there for what runs, wherever the last
-  // reference to its job was given up.
-  ThreadPool reaper_;
+  // What is remembered of a job for the life of this process.
+  struct Known {
+    uint64_t dropped = 0;   // The highest generation that was dropped.
+    uint64_t assigned = 0;  // The one whose assignment was taken.
+    std::shared_ptr<Restoring> restoring;  // ... and is under way.
+    JobPtr job;                            // Null: nothing is held.
+    uint64_t generation = 0;  // The highest that an order has named.
+    // The highest seen in it, also of replicas that are gone.
+    std::map<Place, uint64_t> epochs;
+  };
+
+  // Begins a generation that an order names, which ends an older one; the job
+  // that went, if any, to be closed without the lock. Errors: stale ones.
+  absl::StatusOr<JobPtr> Enter(const JobName& name, Known* known)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Where an order of Configure goes.
+  struct Step {
+    std::shared_ptr<PartitionActor> actor;  // Null: nothing is held, and so
+    ReplicaState state;                     // this is the answer.
+  };
+  absl::Status PlanConfigure(const JobName& name,
+                             const std::optional<JobSetup>& setup,
+                             const std::vector<ReplicaOrder>& orders,
+                             JobPtr* gone, std::vector<Step>* steps)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Check(const JobSetup& setup,
+                     const std::vector<ReplicaOrder>& orders) const;
+  // With admission of its own.
+  std::shared_ptr<ServedJob> NewJob(
+      const JobName& name, std::shared_ptr<const JobSetup> setup) const;
+  // `state` null: one that can only join.
+  std::shared_ptr<PartitionActor> NewActor(
+      const ServedJob& job, Place place,
+      std::unique_ptr<PartitionState> state) const;
+  void Restore(const std::shared_ptr<Restoring>& restoring, size_t index)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void FinishAssign(const std::shared_ptr<Restoring>& restoring)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  static void Close(const JobPtr& job);
+
+  const JobDirectoryParts parts_;
+  const JobDirectoryOptions options_;
+  const ReplicaSurroundings around_;
+  const std::shared_ptr<Admission> admission_;
 
   mutable Mutex mu_;
-  std::map<std::string, std::shared_ptr<const ServedJob>> jobs_
-      ABSL_GUARDED_BY(mu_);
-  // The highest generation dropped, of each job that ever was here.
-  std::map<std::string, uint64_t> dropped_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Known> jobs_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace seraph

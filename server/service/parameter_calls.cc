@@ -1,7 +1,6 @@
 #include "server/service/parameter_calls.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,50 +9,47 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status/errors.h"
+#include "common/wire/cluster_codec.h"
+#include "server/service/answer_join.h"
+#include "server/service/ledger_codec.h"
+#include "server/service/order_codec.h"
 #include "server/service/request_codec.h"
 
 namespace seraph {
 namespace {
 
-// Collects a number of answers, by index, and runs `done` after the last.
-template <typename Answered>
-class Join {
- public:
-  using Done = absl::AnyInvocable<void(std::vector<Answered>)>;
-
-  // With a count of 0 `done` runs here.
-  static std::shared_ptr<Join> Of(size_t count, Done done) {
-    auto join = std::make_shared<Join>(count, std::move(done));
-    if (count == 0) join->done_({});
-    return join;
-  }
-
-  Join(size_t count, Done done)
-      : answers_(count), missing_(count), done_(std::move(done)) {}
-
-  void Set(size_t index, Answered answer) {
-    answers_[index] = std::move(answer);
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      done_(std::move(answers_));
-    }
-  }
-
- private:
-  std::vector<Answered> answers_;
-  std::atomic<size_t> missing_;
-  Done done_;
-};
-
-// Sends each part to its partition; `send` is PartitionActor's Push or Pull.
-template <typename Message, typename Send>
-void SendParts(std::vector<DecodedPart<Message>> parts,
-               std::shared_ptr<Join<Answer>> join, Send send) {
+void SendPulls(std::vector<DecodedPart<PullMessage>> parts,
+               const std::shared_ptr<AnswerJoin<Answer>>& join) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].actor == nullptr) {
-      join->Set(i, Answer{.outcome = std::move(parts[i].refusal)});
+      join->Set(i, std::move(parts[i].refusal));
+      continue;
+    }
+    parts[i].actor->Pull(std::move(parts[i].message), [join, i](Answer answer) {
+      join->Set(i, std::move(answer));
+    });
+  }
+}
+
+// `reservations`: by part, as AdmitPush gave them.
+void SendPushes(const ServedJob& job,
+                std::vector<DecodedPart<PushMessage>> parts,
+                const std::vector<Reservation>& reservations,
+                const std::shared_ptr<AnswerJoin<Answer>>& join) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].actor == nullptr) {
+      join->Set(i, std::move(parts[i].refusal));
+    } else if (!reservations[i].has_value()) {
+      parts[i].actor->Push(
+          std::move(parts[i].message),
+          [join, i](Answer answer) { join->Set(i, std::move(answer)); });
     } else {
-      send(*parts[i].actor, std::move(parts[i].message),
-           [join, i](Answer answer) { join->Set(i, std::move(answer)); });
+      parts[i].actor->Push(std::move(parts[i].message),
+                           [join, i, admission = job.admission,
+                            entry = *reservations[i]](Answer answer) {
+                             admission->End(entry);
+                             join->Set(i, std::move(answer));
+                           });
     }
   }
 }
@@ -81,15 +77,6 @@ v1::PushReply EncodePushReply(const std::vector<Answer>& answers) {
   return reply;
 }
 
-const auto kSendPull = [](PartitionActor& actor, PullMessage message,
-                          PartitionActor::Done done) {
-  actor.Pull(std::move(message), std::move(done));
-};
-const auto kSendPush = [](PartitionActor& actor, PushMessage message,
-                          PartitionActor::Done done) {
-  actor.Push(std::move(message), std::move(done));
-};
-
 // A part of an exchange reply, or the error in its place.
 template <typename Reply, typename Place>
 void Fill(absl::StatusOr<Reply> result, v1::ExchangeReply* reply, Place place) {
@@ -109,7 +96,8 @@ void Fill(absl::StatusOr<Reply> result, v1::ExchangeReply* reply, Place place) {
 
 absl::StatusOr<std::shared_ptr<const ServedJob>> ParameterCalls::FindJob(
     const v1::RequestHeader& header) const {
-  if (header.incarnation() != 0 && header.incarnation() != incarnation_) {
+  if (header.incarnation() != 0 &&
+      header.incarnation() != jobs_.incarnation()) {
     return WithReason(absl::FailedPreconditionError(
                           "the message is for an earlier start of this server"),
                       "OTHER_INCARNATION");
@@ -119,49 +107,79 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> ParameterCalls::FindJob(
 
 void ParameterCalls::Pull(const v1::PullRequest& request,
                           Done<v1::PullReply> done) {
+  HeldPull(request, [done = std::move(done)](auto reply, RequestHold) mutable {
+    done(std::move(reply));
+  });
+}
+
+void ParameterCalls::HeldPull(const v1::PullRequest& request,
+                              HeldDone<v1::PullReply> done) {
   const auto job = FindJob(request.header());
-  if (!job.ok()) return done(job.status());
+  if (!job.ok()) return done(job.status(), {});
   auto parts = DecodePull(request, **job);
-  if (!parts.ok()) return done(parts.status());
-  auto join = Join<Answer>::Of(
-      parts->size(),
-      [done = std::move(done)](std::vector<Answer> answers) mutable {
-        done(EncodePullReply(answers));
+  if (!parts.ok()) return done(parts.status(), {});
+  RequestHold hold = AdmitPull(**job, &*parts);
+  auto join = AnswerJoin<Answer>::Of(
+      parts->size(), [hold = std::move(hold), done = std::move(done)](
+                         std::vector<Answer> answers) mutable {
+        done(EncodePullReply(answers), std::move(hold));
       });
-  SendParts(*std::move(parts), std::move(join), kSendPull);
+  SendPulls(*std::move(parts), join);
 }
 
 void ParameterCalls::Push(const v1::PushRequest& request,
                           Done<v1::PushReply> done) {
+  HeldPush(request, [done = std::move(done)](auto reply, RequestHold) mutable {
+    done(std::move(reply));
+  });
+}
+
+void ParameterCalls::HeldPush(const v1::PushRequest& request,
+                              HeldDone<v1::PushReply> done) {
   const auto job = FindJob(request.header());
-  if (!job.ok()) return done(job.status());
+  if (!job.ok()) return done(job.status(), {});
   auto parts = DecodePush(request, **job);
-  if (!parts.ok()) return done(parts.status());
-  auto join = Join<Answer>::Of(
-      parts->size(),
-      [done = std::move(done)](std::vector<Answer> answers) mutable {
-        done(EncodePushReply(answers));
+  if (!parts.ok()) return done(parts.status(), {});
+  std::vector<Reservation> reservations;
+  RequestHold hold = AdmitPush(**job, &*parts, &reservations);
+  auto join = AnswerJoin<Answer>::Of(
+      parts->size(), [hold = std::move(hold), done = std::move(done)](
+                         std::vector<Answer> answers) mutable {
+        done(EncodePushReply(answers), std::move(hold));
       });
-  SendParts(*std::move(parts), std::move(join), kSendPush);
+  SendPushes(**job, *std::move(parts), reservations, join);
 }
 
 void ParameterCalls::PushPull(const v1::PushPullRequest& request,
                               Done<v1::PushPullReply> done) {
+  HeldPushPull(request,
+               [done = std::move(done)](auto reply, RequestHold) mutable {
+                 done(std::move(reply));
+               });
+}
+
+void ParameterCalls::HeldPushPull(const v1::PushPullRequest& request,
+                                  HeldDone<v1::PushPullReply> done) {
   const auto push_job = FindJob(request.push().header());
-  if (!push_job.ok()) return done(push_job.status());
+  if (!push_job.ok()) return done(push_job.status(), {});
   const auto pull_job = FindJob(request.pull().header());
-  if (!pull_job.ok()) return done(pull_job.status());
+  if (!pull_job.ok()) return done(pull_job.status(), {});
   // Both are decoded before either is sent: a malformed request does nothing.
   auto pushes = DecodePush(request.push(), **push_job);
-  if (!pushes.ok()) return done(pushes.status());
+  if (!pushes.ok()) return done(pushes.status(), {});
   auto pulls = DecodePull(request.pull(), **pull_job);
-  if (!pulls.ok()) return done(pulls.status());
+  if (!pulls.ok()) return done(pulls.status(), {});
 
+  std::vector<Reservation> reservations;
+  RequestHold hold = AdmitPush(**push_job, &*pushes, &reservations);
+  for (JobAdmission::Hold& one : AdmitPull(**pull_job, &*pulls)) {
+    hold.push_back(std::move(one));
+  }
   // The pull follows when the push is in: one that was refused would leave
   // the pull waiting for an entry that nobody sends again before this reply.
-  auto join = Join<Answer>::Of(
+  auto join = AnswerJoin<Answer>::Of(
       pushes->size(),
-      [job = *pull_job, pulls = *std::move(pulls),
+      [job = *pull_job, pulls = *std::move(pulls), hold = std::move(hold),
        done = std::move(done)](std::vector<Answer> pushed) mutable {
         auto reply = std::make_shared<v1::PushPullReply>();
         *reply->mutable_push() = EncodePushReply(pushed);
@@ -172,57 +190,60 @@ void ParameterCalls::PushPull(const v1::PushPullRequest& request,
         if (refused) {
           for (auto& part : pulls) {
             part.actor = nullptr;
-            part.refusal = {.code = PartCode::kRetryAfter,
-                            .message = "the push before it was refused"};
+            part.refusal.outcome = {
+                .code = PartCode::kRetryAfter,
+                .message = "the push before it was refused"};
           }
         }
-        auto pull_join = Join<Answer>::Of(
-            pulls.size(), [reply, done = std::move(done)](
-                              std::vector<Answer> pulled) mutable {
+        auto pull_join = AnswerJoin<Answer>::Of(
+            pulls.size(),
+            [reply, hold = std::move(hold),
+             done = std::move(done)](std::vector<Answer> pulled) mutable {
               *reply->mutable_pull() = EncodePullReply(pulled);
-              done(std::move(*reply));
+              done(std::move(*reply), std::move(hold));
             });
-        SendParts(std::move(pulls), std::move(pull_join), kSendPull);
+        SendPulls(std::move(pulls), pull_join);
       });
-  SendParts(*std::move(pushes), std::move(join), kSendPush);
+  SendPushes(**push_job, *std::move(pushes), reservations, join);
 }
 
 void ParameterCalls::Exchange(
     const v1::ExchangeRequest& request,
-    absl::AnyInvocable<void(v1::ExchangeReply)> done) {
+    absl::AnyInvocable<void(v1::ExchangeReply, RequestHold)> done) {
   const uint64_t number = request.number();
-  auto reply_with = [number, done = std::move(done)](auto result,
-                                                     auto place) mutable {
+  auto reply_with = [number, done = std::move(done)](
+                        auto result, RequestHold hold, auto place) mutable {
     v1::ExchangeReply reply;
     reply.set_number(number);
     Fill(std::move(result), &reply, place);
-    done(std::move(reply));
+    done(std::move(reply), std::move(hold));
   };
   switch (request.body_case()) {
     case v1::ExchangeRequest::kPull:
-      return Pull(request.pull(),
-                  [reply_with = std::move(reply_with)](auto result) mutable {
-                    reply_with(std::move(result), [](auto* reply) {
-                      return reply->mutable_pull();
-                    });
-                  });
+      return HeldPull(
+          request.pull(), [reply_with = std::move(reply_with)](
+                              auto result, RequestHold hold) mutable {
+            reply_with(std::move(result), std::move(hold),
+                       [](auto* reply) { return reply->mutable_pull(); });
+          });
     case v1::ExchangeRequest::kPush:
-      return Push(request.push(),
-                  [reply_with = std::move(reply_with)](auto result) mutable {
-                    reply_with(std::move(result), [](auto* reply) {
-                      return reply->mutable_push();
-                    });
-                  });
+      return HeldPush(
+          request.push(), [reply_with = std::move(reply_with)](
+                              auto result, RequestHold hold) mutable {
+            reply_with(std::move(result), std::move(hold),
+                       [](auto* reply) { return reply->mutable_push(); });
+          });
     case v1::ExchangeRequest::kPushPull:
-      return PushPull(request.push_pull(), [reply_with = std::move(reply_with)](
-                                               auto result) mutable {
-        reply_with(std::move(result),
-                   [](auto* reply) { return reply->mutable_push_pull(); });
-      });
+      return HeldPushPull(
+          request.push_pull(), [reply_with = std::move(reply_with)](
+                                   auto result, RequestHold hold) mutable {
+            reply_with(std::move(result), std::move(hold),
+                       [](auto* reply) { return reply->mutable_push_pull(); });
+          });
     case v1::ExchangeRequest::BODY_NOT_SET:
       return reply_with(absl::StatusOr<v1::PullReply>(
                             absl::InvalidArgumentError("an empty request")),
-                        [](auto* reply) { return reply->mutable_pull(); });
+                        {}, [](auto* reply) { return reply->mutable_pull(); });
   }
 }
 
@@ -236,48 +257,44 @@ void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
   }
 
   struct Begun {
-    absl::Status status;
-    RankProgress progress;
+    seraph::Done done;
     bool is_ledger = false;
-    uint32_t table = 0;
-    uint32_t partition = 0;
+    ServedJob::Place place;
   };
   const auto& partitions = (*job)->partitions;
-  auto join = Join<Begun>::Of(
+  auto join = AnswerJoin<Begun>::Of(
       partitions.size(),
       [done = std::move(done)](std::vector<Begun> all) mutable {
         v1::BeginAttemptReply reply;
         std::optional<Clock> least;
         Clock furthest;
         for (const Begun& one : all) {
-          if (!one.status.ok()) return done(one.status);
-          least =
-              std::min(least.value_or(one.progress.next), one.progress.next);
-          furthest = std::max(furthest, one.progress.next);
+          // Led elsewhere: the rank asks there.
+          if (absl::IsUnavailable(one.done.status)) continue;
+          if (!one.done.status.ok()) return done(one.done.status);
+          const RankProgress& progress = one.done.progress;
+          least = std::min(least.value_or(progress.next), progress.next);
+          furthest = std::max(furthest, progress.next);
           v1::BegunPartition* begun = reply.add_partitions();
-          begun->set_table(one.table);
-          begun->set_partition(one.partition);
+          begun->set_table(one.place.first);
+          begun->set_partition(one.place.second);
           if (!one.is_ledger) continue;
-          for (const LedgerRecord& record : one.progress.ledger) {
+          for (const LedgerRecord& record : progress.ledger) {
             EncodeLedger(record, reply.add_ledger());
           }
         }
         if (least.has_value()) {
-          reply.mutable_clock()->set_epoch(least->epoch);
-          reply.mutable_clock()->set_step(least->step);
-          reply.mutable_furthest()->set_epoch(furthest.epoch);
-          reply.mutable_furthest()->set_step(furthest.step);
+          ToProto(*least, reply.mutable_clock());
+          ToProto(furthest, reply.mutable_furthest());
         }
         done(std::move(reply));
       });
   size_t index = 0;
   for (const auto& [place, actor] : partitions) {
     actor->BeginAttempt(
-        *rank,
-        [join, i = index++, is_ledger = actor->options().is_ledger,
-         place = place](absl::Status status, const RankProgress& progress) {
-          join->Set(i, {std::move(status), progress, is_ledger, place.first,
-                        place.second});
+        *rank, [join, i = index++, is_ledger = actor->options().is_ledger,
+                place = place](seraph::Done begun) {
+          join->Set(i, {std::move(begun), is_ledger, place});
         });
   }
 }

@@ -10,12 +10,14 @@
 #include "absl/status/statusor.h"
 #include "proto/parameters.pb.h"
 #include "server/service/job_directory.h"
+#include "server/service/request_admission.h"
 
 namespace seraph {
 
 // Splits a request into the messages of its partitions and joins their answers
 // into one reply. A reply leaves when its last part is answered; until then
-// the request holds memory and nothing else.
+// the request holds memory and nothing else. Parts beyond the memory that
+// requests may hold are refused with kRetryAfter (request_admission.h).
 //
 // `done` is called exactly once, on this thread or on the executor's.
 // Errors: as the proto says.
@@ -26,26 +28,34 @@ class ParameterCalls {
   template <typename Reply>
   using Done = absl::AnyInvocable<void(absl::StatusOr<Reply>)>;
 
-  // `jobs` must outlive this. `incarnation`: of this server.
-  ParameterCalls(JobDirectory* jobs, uint64_t incarnation)
-      : jobs_(*jobs), incarnation_(incarnation) {}
+  // `jobs` must outlive this.
+  explicit ParameterCalls(JobDirectory* jobs) : jobs_(*jobs) {}
 
   void Pull(const v1::PullRequest& request, Done<v1::PullReply> done);
   void Push(const v1::PushRequest& request, Done<v1::PushReply> done);
   void PushPull(const v1::PushPullRequest& request,
                 Done<v1::PushPullReply> done);
-  // The stream's form: never an error, which goes into the reply instead.
+  // The stream's form: never an error, which goes into the reply instead. The
+  // hold is to be kept until the reply has left.
   void Exchange(const v1::ExchangeRequest& request,
-                absl::AnyInvocable<void(v1::ExchangeReply)> done);
+                absl::AnyInvocable<void(v1::ExchangeReply, RequestHold)> done);
+  // Only the partitions that are led here take part.
   void BeginAttempt(const v1::BeginAttemptRequest& request,
                     Done<v1::BeginAttemptReply> done);
 
  private:
+  template <typename Reply>
+  using HeldDone = absl::AnyInvocable<void(absl::StatusOr<Reply>, RequestHold)>;
+
+  void HeldPull(const v1::PullRequest& request, HeldDone<v1::PullReply> done);
+  void HeldPush(const v1::PushRequest& request, HeldDone<v1::PushReply> done);
+  void HeldPushPull(const v1::PushPullRequest& request,
+                    HeldDone<v1::PushPullReply> done);
+
   absl::StatusOr<std::shared_ptr<const ServedJob>> FindJob(
       const v1::RequestHeader& header) const;
 
   JobDirectory& jobs_;
-  const uint64_t incarnation_;
 };
 
 }  // namespace seraph

@@ -12,10 +12,12 @@
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
-#include "common/wire/table_codec.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/replica_codec.h"
 #include "server/service/exchange_stream.h"
 #include "server/service/export_stream.h"
-#include "server/service/request_codec.h"
+#include "server/service/ledger_codec.h"
+#include "server/service/order_codec.h"
 
 namespace seraph {
 namespace {
@@ -52,8 +54,7 @@ absl::StatusOr<std::vector<T>> Values(const std::string& bytes,
 void EncodeRank(const RankProgress& progress, uint32_t from_epoch,
                 v1::RankLedger* message) {
   message->set_attempt(progress.attempt);
-  message->mutable_clock()->set_epoch(progress.next.epoch);
-  message->mutable_clock()->set_step(progress.next.step);
+  ToProto(progress.next, message->mutable_clock());
   for (const LedgerRecord& record : progress.ledger) {
     EncodeLedger(record, message->add_records());
   }
@@ -66,7 +67,7 @@ void EncodeRank(const RankProgress& progress, uint32_t from_epoch,
 
 grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>*
 ParameterService::Exchange(grpc::CallbackServerContext* context) {
-  return new ExchangeStream(&calls_);
+  return new ExchangeStream(&calls_, &streams_);
 }
 
 grpc::ServerUnaryReactor* ParameterService::Pull(
@@ -102,43 +103,19 @@ grpc::ServerUnaryReactor* ParameterService::BeginAttempt(
 }
 
 absl::Status ParameterService::CheckIncarnation(uint64_t incarnation) const {
-  if (incarnation == incarnation_) return absl::OkStatus();
+  if (incarnation == jobs_.incarnation()) return absl::OkStatus();
   return WithReason(absl::FailedPreconditionError(
                         "the order is for another start of this server"),
                     "OTHER_INCARNATION");
-}
-
-absl::Status ParameterService::Assign(
-    const v1::AssignPartitionsRequest& request) {
-  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
-  Assignment assignment;
-  assignment.job = JobNameOf(request.job());
-  const v1::JobTables& tables = request.tables();
-  assignment.ranks = tables.ranks();
-  SERAPH_ASSIGN_OR_RETURN(assignment.sync.spec, FromProto(tables.sync()));
-  assignment.sync.epoch_barrier = tables.epoch_barrier();
-  assignment.steps_per_epoch = tables.steps_per_epoch();
-  assignment.epochs = tables.epochs();
-  assignment.skip_non_finite = tables.skip_non_finite();
-  for (const v1::TableSpec& message : tables.tables()) {
-    SERAPH_ASSIGN_OR_RETURN(TableSpec table, FromProto(message));
-    assignment.tables.push_back(std::move(table));
-  }
-  for (const v1::ReplicaOrder& replica : request.replicas()) {
-    assignment.pieces.push_back(
-        {replica.table(), replica.partition(), replica.epoch()});
-  }
-  return jobs_.Assign(assignment);
 }
 
 grpc::ServerUnaryReactor* ParameterService::AssignPartitions(
     grpc::CallbackServerContext* context,
     const v1::AssignPartitionsRequest* request,
     v1::AssignPartitionsReply* reply) {
-  const absl::Status status = Assign(*request);
-  reply->set_incarnation(incarnation_);
-  reply->set_generation(request->job().generation());
-  return FinishNow(context, status);
+  auto* call = new UnaryCall<v1::AssignPartitionsReply>(reply);
+  orders_.AssignPartitions(*request, call->Answer());
+  return call;
 }
 
 absl::StatusOr<PartitionActor*> ParameterService::FindPartition(
@@ -170,11 +147,11 @@ grpc::ServerUnaryReactor* ParameterService::LoadRows(
 
   auto* call = new UnaryCall<v1::LoadRowsReply>(reply);
   (*actor)->Load(*std::move(keys), *std::move(values),
-                 [answer = call->Answer()](absl::Status status) mutable {
-                   if (status.ok()) {
+                 [answer = call->Answer()](Done done) {
+                   if (done.status.ok()) {
                      answer(v1::LoadRowsReply());
                    } else {
-                     answer(status);
+                     answer(done.status);
                    }
                  });
   return call;
@@ -195,18 +172,25 @@ grpc::ServerUnaryReactor* ParameterService::ReadLedger(
     grpc::CallbackServerContext* context, const v1::ReadLedgerRequest* request,
     v1::ReadLedgerReply* reply) {
   std::shared_ptr<const ServedJob> job;
-  const auto ledger = FindPartition(request->job(), incarnation_, 0, 0, &job);
+  const uint64_t incarnation = request->incarnation() != 0
+                                   ? request->incarnation()
+                                   : jobs_.incarnation();
+  const auto ledger = FindPartition(request->job(), incarnation, 0, 0, &job);
   if (!ledger.ok()) return FinishNow(context, ledger.status());
   auto* call = new UnaryCall<v1::ReadLedgerReply>(reply);
   (*ledger)->Run([generation = job->name.generation,
                   from_epoch = request->from_epoch(),
-                  answer = call->Answer()](Partition& partition) {
+                  answer = call->Answer()](Partition* partition) {
+    if (partition == nullptr || !partition->leads()) {
+      return answer(absl::NotFoundError("the ledger is not led here"));
+    }
+    const PartitionState& state = partition->state();
     v1::ReadLedgerReply reply;
     reply.set_generation(generation);
-    reply.set_failure(partition.failure());
-    reply.set_skipped_rows(partition.state().skipped_rows());
-    for (uint32_t rank = 0; rank < partition.state().ranks(); ++rank) {
-      EncodeRank(partition.state().rank(rank), from_epoch, reply.add_ranks());
+    reply.set_failure(partition->failure());
+    reply.set_skipped_rows(state.skipped_rows());
+    for (uint32_t rank = 0; rank < state.ranks(); ++rank) {
+      EncodeRank(state.rank(rank), from_epoch, reply.add_ranks());
     }
     answer(std::move(reply));
   });
@@ -216,25 +200,29 @@ grpc::ServerUnaryReactor* ParameterService::ReadLedger(
 grpc::ServerUnaryReactor* ParameterService::DropJob(
     grpc::CallbackServerContext* context, const v1::DropJobRequest* request,
     v1::DropJobReply* reply) {
-  jobs_.Drop(JobNameOf(request->job()));
-  return FinishNow(context, absl::OkStatus());
+  auto* call = new UnaryCall<v1::DropJobReply>(reply);
+  orders_.DropJob(*request, call->Answer());
+  return call;
 }
 
 grpc::ServerUnaryReactor* ParameterService::DescribeServer(
     grpc::CallbackServerContext* context,
     const v1::DescribeServerRequest* request, v1::DescribeServerReply* reply) {
-  reply->set_incarnation(incarnation_);
+  reply->set_incarnation(jobs_.incarnation());
   for (const auto& job : jobs_.All()) {
     for (const auto& [place, actor] : job->partitions) {
       v1::PartitionDescription* state = reply->add_partitions();
       state->set_job(job->name.id);
-      state->set_table(job->tables[place.first].name);
+      state->set_table(job->tables()[place.first].name);
       state->set_partition(place.second);
-      state->set_epoch(actor->epoch());
-      state->set_rows(actor->gauges().rows);
-      state->set_memory_bytes(actor->gauges().bytes);
-      state->set_position(actor->gauges().position);
-      state->set_parked_pulls(actor->gauges().parked);
+      const PartitionActor::Gauges& gauges = actor->gauges();
+      state->set_epoch(gauges.epoch);
+      state->set_rows(gauges.rows);
+      state->set_memory_bytes(gauges.bytes);
+      state->set_position(gauges.position);
+      state->set_parked_pulls(gauges.parked);
+      state->set_duty(ToProto(gauges.duty));
+      state->set_unconfirmed(gauges.unconfirmed);
     }
   }
   return FinishNow(context, absl::OkStatus());

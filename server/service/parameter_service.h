@@ -9,7 +9,9 @@
 
 #include "proto/parameters.grpc.pb.h"
 #include "server/service/job_directory.h"
+#include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
+#include "server/service/replica_calls.h"
 
 namespace seraph {
 
@@ -19,11 +21,10 @@ namespace seraph {
 // Threads: gRPC's.
 class ParameterService final : public v1::Parameters::CallbackService {
  public:
-  // `jobs` and `calls` must outlive the server that this is registered with.
-  // `incarnation`: of this server.
-  ParameterService(uint64_t incarnation, JobDirectory* jobs,
-                   ParameterCalls* calls)
-      : incarnation_(incarnation), jobs_(*jobs), calls_(*calls) {}
+  // All must outlive the server that this is registered with.
+  ParameterService(JobDirectory* jobs, ParameterCalls* calls,
+                   ReplicaCalls* orders, OpenStreams* streams)
+      : jobs_(*jobs), calls_(*calls), orders_(*orders), streams_(*streams) {}
 
   grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>* Exchange(
       grpc::CallbackServerContext* context) override;
@@ -62,15 +63,15 @@ class ParameterService final : public v1::Parameters::CallbackService {
 
  private:
   absl::Status CheckIncarnation(uint64_t incarnation) const;
-  absl::Status Assign(const v1::AssignPartitionsRequest& request);
-  // The partition an order speaks of, and the job that keeps it alive.
+  // The replica a call speaks of, and the job that keeps it alive.
   absl::StatusOr<PartitionActor*> FindPartition(
       const v1::JobRef& job, uint64_t incarnation, uint32_t table,
       uint32_t partition, std::shared_ptr<const ServedJob>* keep) const;
 
-  const uint64_t incarnation_;
   JobDirectory& jobs_;
   ParameterCalls& calls_;
+  ReplicaCalls& orders_;
+  OpenStreams& streams_;
 };
 
 }  // namespace seraph

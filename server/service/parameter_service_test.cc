@@ -1,42 +1,40 @@
-// The service behind a real gRPC stub: codec, status mapping and reactors are
-// the real ones, only the socket is missing.
+// The service behind a real gRPC stub.
 #include "server/service/parameter_service.h"
 
 #include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "common/concurrent/thread_pool.h"
-#include "common/rpc/call.h"
-#include "common/rpc/grpc_status.h"
 #include "common/status/errors.h"
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
+#include "common/wire/cluster_codec.h"
 #include "common/wire/table_codec.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/service/test_server.h"
 
 namespace seraph {
 namespace {
 
 using ::seraph::testing::IsOk;
 using ::seraph::testing::StatusIs;
+using ::seraph::testing::TestServer;
 using ::testing::ElementsAre;
 
 constexpr uint64_t kIncarnation = 77;
 
 class ParameterServiceTest : public ::testing::Test {
  protected:
-  ParameterServiceTest()
-      : pool_("test", 2),
-        jobs_(&pool_, /*memory_limit_bytes=*/1 << 20),
-        calls_(&jobs_, kIncarnation),
-        service_(kIncarnation, &jobs_, &calls_) {
-    grpc::ServerBuilder builder;
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    stub_ = v1::Parameters::NewStub(server_->InProcessChannel({}));
-  }
+  ParameterServiceTest() { Start(1 << 20); }
 
-  ~ParameterServiceTest() override { server_->Shutdown(); }
+  void Start(uint64_t memory_limit_bytes) {
+    server_.reset();
+    server_ = std::make_unique<TestServer>(testing::TestServerOptions{
+        .incarnation = kIncarnation, .memory_limit_bytes = memory_limit_bytes});
+    stub_ = &server_->parameters();
+  }
 
   template <typename Request, typename Reply, typename Method>
   absl::StatusOr<Reply> Do(Method method, const Request& request,
@@ -65,6 +63,11 @@ class ParameterServiceTest : public ::testing::Test {
     for (uint32_t p = 0; p < table.partitions; ++p) {
       v1::ReplicaOrder* place = order.add_replicas();
       place->set_duty(v1::REPLICA_DUTY_LEAD);
+      const Node self{.name = "self",
+                      .address = "127.0.0.1:1",
+                      .incarnation = kIncarnation};
+      ToProto(self, place->mutable_primary());
+      ToProto(self, place->add_members());
       place->set_partition(p);
       place->set_epoch(1);
     }
@@ -149,12 +152,8 @@ class ParameterServiceTest : public ::testing::Test {
                                               request, timeout);
   }
 
-  ThreadPool pool_;
-  JobDirectory jobs_;
-  ParameterCalls calls_;
-  ParameterService service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<v1::Parameters::Stub> stub_;
+  std::unique_ptr<TestServer> server_;
+  v1::Parameters::Stub* stub_ = nullptr;
 };
 
 TEST_F(ParameterServiceTest, APlainStubPushesAndPulls) {

@@ -1,137 +1,348 @@
 #include "server/service/partition_actor.h"
 
-#include <chrono>
-#include <utility>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "server/service/peer_codec.h"
 
 namespace seraph {
-
 namespace {
 
-absl::Duration Now() {
-  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+// Ticks in a lease.
+constexpr int kTicksPerLease = 10;
+
+uint64_t Pack(Clock clock) { return uint64_t{clock.epoch} << 32 | clock.step; }
+
+Answer NotHere(Ticket ticket) {
+  Answer answer;
+  answer.ticket = ticket;
+  answer.outcome = {.code = PartCode::kNotHere,
+                    .message = "the replica was dropped"};
+  return answer;
 }
 
 }  // namespace
 
-PartitionActor::PartitionActor(std::unique_ptr<Partition> partition,
-                               Executor* executor, MemoryBudget* budget)
-    : options_(partition->state().options()),
-      range_(partition->state().store().range()),
-      epoch_(partition->epoch()),
-      budget_(budget),
+std::shared_ptr<PartitionActor> PartitionActor::Make(
+    JobName job, KeyRange range, std::unique_ptr<Partition> partition,
+    absl::Duration lease, const ReplicaSurroundings& around) {
+  auto* actor = new PartitionActor(std::move(job), range, std::move(partition),
+                                   lease, around);
+  return std::shared_ptr<PartitionActor>(actor, [](PartitionActor* gone) {
+    // Nobody can post any more, so this is the last that runs; whoever frees
+    // the actor then waits for no more than the end of it.
+    gone->queue_.Post([gone] {
+      gone->Shut();
+      gone->around_.executor->Schedule([gone] { delete gone; });
+    });
+  });
+}
+
+PartitionActor::PartitionActor(JobName job, KeyRange range,
+                               std::unique_ptr<Partition> partition,
+                               absl::Duration lease,
+                               const ReplicaSurroundings& around)
+    : job_(std::move(job)),
+      options_(partition->options()),
+      range_(range),
+      around_(around),
+      tick_nanos_(absl::ToInt64Nanoseconds(lease / kTicksPerLease)),
       partition_(std::move(partition)),
-      queue_(executor) {
+      queue_(around.executor) {
   Account();
 }
 
-PartitionActor::~PartitionActor() {
-  queue_.Post([this] {
+PartitionActor::~PartitionActor() = default;
+
+// Runs `work` in the partition's turn, unless it was closed.
+template <typename Work>
+void PartitionActor::PostWork(Work work) {
+  queue_.Post([this, work = std::move(work)]() mutable {
+    if (partition_ == nullptr) return;
     Effects effects;
-    partition_->Close(&effects);
-    Deliver(std::move(effects));
+    work(around_.clock->Now(), &effects);
+    Finish(std::move(effects));
   });
-  queue_.Drain();
-  budget_->used_bytes -= gauges_.bytes;
 }
 
-void PartitionActor::Push(PushMessage message, Done done) {
-  queue_.Post([this, message = std::move(message),
-               done = std::move(done)]() mutable {
-    message.ticket = ++last_ticket_;
-    waiting_.emplace(message.ticket, std::move(done));
-    Effects effects;
-    partition_->Push(std::move(message), Now(), &effects);
-    Account();
-    if (budget_->used_bytes > static_cast<int64_t>(budget_->limit_bytes) &&
-        partition_->failure().empty()) {
-      partition_->Fail(
-          absl::StrCat("table '", options_.table.name, "', partition ",
-                       options_.partition, ": the server's partitions take ",
-                       budget_->used_bytes.load(),
-                       " bytes, more than "
-                       "server.memory_limit (",
-                       budget_->limit_bytes,
-                       "); raise it, or use more servers"),
-          Now(), &effects);
+// As above, for requests that end with a Done.
+template <typename Work>
+void PartitionActor::PostOrder(Work work, DoneTo done) {
+  queue_.Post([this, work = std::move(work), done = std::move(done)]() mutable {
+    if (partition_ == nullptr) {
+      Done closed;
+      closed.status = absl::UnavailableError("the replica was dropped");
+      return done(std::move(closed));
     }
-    Deliver(std::move(effects));
-  });
-}
-
-void PartitionActor::Pull(PullMessage message, Done done) {
-  queue_.Post(
-      [this, message = std::move(message), done = std::move(done)]() mutable {
-        message.ticket = ++last_ticket_;
-        waiting_.emplace(message.ticket, std::move(done));
-        Effects effects;
-        partition_->Pull(std::move(message), Now(), &effects);
-        gauges_.parked = partition_->parked();
-        Deliver(std::move(effects));
-      });
-}
-
-void PartitionActor::BeginAttempt(
-    RankName rank,
-    absl::AnyInvocable<void(absl::Status, const RankProgress&)> done) {
-  queue_.Post([this, rank, done = std::move(done)]() mutable {
     const Ticket ticket = ++last_ticket_;
-    orders_.emplace(ticket,
-                    [done = std::move(done)](seraph::Done order) mutable {
-                      done(std::move(order.status), order.progress);
-                    });
+    done_.emplace(ticket, std::move(done));
     Effects effects;
-    partition_->BeginAttempt(rank, ticket, Now(), &effects);
-    Account();
-    Deliver(std::move(effects));
+    work(ticket, around_.clock->Now(), &effects);
+    Finish(std::move(effects));
   });
+}
+
+void PartitionActor::Push(PushMessage message, AnswerTo answer) {
+  queue_.Post([this, message = std::move(message),
+               answer = std::move(answer)]() mutable {
+    if (partition_ == nullptr) return answer(NotHere(0));
+    message.ticket = ++last_ticket_;
+    answers_.emplace(message.ticket, std::move(answer));
+    Effects effects;
+    partition_->Push(std::move(message), around_.clock->Now(), &effects);
+    Finish(std::move(effects));
+  });
+}
+
+void PartitionActor::Pull(PullMessage message, AnswerTo answer) {
+  queue_.Post([this, message = std::move(message),
+               answer = std::move(answer)]() mutable {
+    if (partition_ == nullptr) return answer(NotHere(0));
+    message.ticket = ++last_ticket_;
+    answers_.emplace(message.ticket, std::move(answer));
+    Effects effects;
+    partition_->Pull(std::move(message), around_.clock->Now(), &effects);
+    Finish(std::move(effects));
+  });
+}
+
+void PartitionActor::BeginAttempt(RankName rank, DoneTo done) {
+  PostOrder(
+      [this, rank](Ticket ticket, absl::Duration now, Effects* effects) {
+        partition_->BeginAttempt(rank, ticket, now, effects);
+      },
+      std::move(done));
 }
 
 void PartitionActor::Load(std::vector<Key> keys, std::vector<float> values,
-                          absl::AnyInvocable<void(absl::Status)> done) {
-  queue_.Post([this, keys = std::move(keys), values = std::move(values),
-               done = std::move(done)]() mutable {
-    const Ticket ticket = ++last_ticket_;
-    orders_.emplace(ticket,
-                    [done = std::move(done)](seraph::Done order) mutable {
-                      done(std::move(order.status));
-                    });
+                          DoneTo done) {
+  PostOrder(
+      [this, keys = std::move(keys), values = std::move(values)](
+          Ticket ticket, absl::Duration now, Effects* effects) mutable {
+        partition_->Load(std::move(keys), std::move(values), ticket, now,
+                         effects);
+      },
+      std::move(done));
+}
+
+void PartitionActor::Configure(ReplicaOrder order,
+                               absl::AnyInvocable<void(ReplicaState)> done) {
+  queue_.Post(
+      [this, order = std::move(order), done = std::move(done)]() mutable {
+        if (partition_ == nullptr) {
+          return done({.table = order.table,
+                       .partition = order.partition,
+                       .epoch = std::max(order.epoch, gauges_.epoch.load())});
+        }
+        if (order.epoch > partition_->epoch()) {
+          peers_.clear();
+          if (!order.primary.name.empty()) KnowPeer(order.primary);
+          for (const Node& member : order.members) KnowPeer(member);
+        }
+        Effects effects;
+        ReplicaState state =
+            partition_->Configure(order, around_.clock->Now(), &effects);
+        Finish(std::move(effects));
+        done(std::move(state));
+      });
+}
+
+void PartitionActor::Recruit(uint64_t epoch, Node recruit, DoneTo done) {
+  PostOrder(
+      [this, epoch, recruit = std::move(recruit)](
+          Ticket ticket, absl::Duration now, Effects* effects) {
+        timed_ = true;
+        KnowPeer(recruit);
+        partition_->Recruit(epoch, recruit, ticket, now, effects);
+      },
+      std::move(done));
+}
+
+void PartitionActor::HandOver(uint64_t epoch, DoneTo done) {
+  PostOrder(
+      [this, epoch](Ticket ticket, absl::Duration now, Effects* effects) {
+        timed_ = true;
+        partition_->HandOver(epoch, ticket, now, effects);
+      },
+      std::move(done));
+}
+
+void PartitionActor::BeginCut(
+    uint64_t cut,
+    absl::AnyInvocable<void(absl::StatusOr<std::vector<Clock>>)> done) {
+  queue_.Post([this, cut, done = std::move(done)]() mutable {
+    if (partition_ == nullptr) {
+      return done(absl::AbortedError("the replica was dropped"));
+    }
+    timed_ = true;
     Effects effects;
-    partition_->Load(std::move(keys), std::move(values), ticket, Now(),
-                     &effects);
-    Account();
-    Deliver(std::move(effects));
+    auto clocks = partition_->BeginCut(cut, around_.clock->Now(), &effects);
+    Finish(std::move(effects));
+    done(std::move(clocks));
   });
 }
 
-void PartitionActor::Run(absl::AnyInvocable<void(Partition&)> work) {
+void PartitionActor::TakeCut(uint64_t cut, std::vector<Clock> clocks,
+                             Partition::Since since, DoneTo done) {
+  PostOrder(
+      [this, cut, clocks = std::move(clocks), since](
+          Ticket ticket, absl::Duration now, Effects* effects) mutable {
+        timed_ = true;
+        partition_->TakeCut(cut, std::move(clocks), since, ticket, now,
+                            effects);
+      },
+      std::move(done));
+}
+
+void PartitionActor::DropCut(uint64_t cut) {
+  PostWork([this, cut](absl::Duration now, Effects* effects) {
+    partition_->DropCut(cut, now, effects);
+  });
+}
+
+void PartitionActor::Deliver(v1::ReplicaMessage message,
+                             absl::AnyInvocable<void()> taken) {
+  queue_.Post(
+      [this, message = std::move(message), taken = std::move(taken)]() mutable {
+        if (partition_ != nullptr) {
+          absl::StatusOr<PeerMessage> decoded = DecodePeer(std::move(message));
+          if (decoded.ok()) {
+            Effects effects;
+            partition_->OnPeerMessage(*std::move(decoded), around_.clock->Now(),
+                                      &effects);
+            Finish(std::move(effects));
+          }
+        }
+        taken();
+      });
+}
+
+void PartitionActor::OnLinkBroken(uint64_t peer) {
+  PostWork([this, peer](absl::Duration now, Effects* effects) {
+    partition_->OnLinkBroken(peer, now, effects);
+  });
+}
+
+void PartitionActor::Tick() {
+  if (at_rest_ || around_.clock->NowNanos() < next_tick_) return;
+  if (tick_posted_.exchange(true)) return;
+  PostWork([this](absl::Duration now, Effects* effects) {
+    partition_->OnTick(now, effects);
+    std::vector<uint64_t> complaints;
+    for (const Node& node : partition_->Complaints(now)) {
+      complaints.push_back(node.incarnation);
+    }
+    {
+      MutexLock lock(&mu_);
+      complaints_ = std::move(complaints);
+    }
+    next_tick_ = around_.clock->NowNanos() + tick_nanos_;
+    tick_posted_ = false;
+  });
+}
+
+std::vector<uint64_t> PartitionActor::complaints() const {
+  MutexLock lock(&mu_);
+  return complaints_;
+}
+
+void PartitionActor::Run(absl::AnyInvocable<void(Partition*)> work) {
   queue_.Post([this, work = std::move(work)]() mutable {
-    work(*partition_);
-    Account();
+    work(partition_.get());
+    if (partition_ != nullptr) Account();
   });
 }
 
-void PartitionActor::Deliver(Effects effects) {
-  ExpireAnswers(Now(), &effects.answers);
-  for (Answer& answer : effects.answers) {
-    auto node = waiting_.extract(answer.ticket);
-    node.mapped()(std::move(answer));
+void PartitionActor::Close() {
+  queue_.Post([this] { Shut(); });
+}
+
+void PartitionActor::Shut() {
+  if (partition_ == nullptr) return;
+  Effects effects;
+  partition_->Close(&effects);
+  Finish(std::move(effects));
+  // What the partition has not answered, if anything.
+  for (auto& [ticket, answer] : answers_) answer(NotHere(ticket));
+  answers_.clear();
+  for (auto& [ticket, done] : done_) {
+    Done closed;
+    closed.status = absl::UnavailableError("the replica was dropped");
+    done(std::move(closed));
   }
-  for (auto& order : effects.done) {
-    auto node = orders_.extract(order.ticket);
-    node.mapped()(std::move(order));
+  done_.clear();
+  partition_ = nullptr;
+  around_.budget->used_bytes -= static_cast<int64_t>(gauges_.bytes.load());
+  gauges_.bytes = 0;
+  gauges_.duty = ReplicaDuty::kDrop;
+  at_rest_ = true;
+}
+
+void PartitionActor::KnowPeer(const Node& node) {
+  peers_[node.incarnation] = node;
+}
+
+// A server whose partitions outgrow its memory stops those that grow.
+void PartitionActor::CheckMemory(Effects* effects) {
+  const int64_t used = around_.budget->used_bytes;
+  if (used <= static_cast<int64_t>(around_.budget->limit_bytes) ||
+      !partition_->leads() || !partition_->failure().empty()) {
+    return;
+  }
+  partition_->Fail(
+      absl::StrCat("table '", options_.table.name, "', partition ",
+                   options_.partition, ": the server's partitions take ", used,
+                   " bytes, more than server.memory_limit (",
+                   around_.budget->limit_bytes,
+                   "); raise it, or use more servers"),
+      around_.clock->Now(), effects);
+}
+
+void PartitionActor::Finish(Effects effects) {
+  Account();
+  CheckMemory(&effects);
+  for (PeerMessage& message : effects.messages) {
+    const auto peer = peers_.find(message.to);
+    if (peer == peers_.end()) continue;
+    v1::ReplicaMessage encoded = EncodePeer(std::move(message));
+    encoded.mutable_job()->set_id(job_.id);
+    encoded.mutable_job()->set_generation(job_.generation);
+    around_.peers->Send(peer->second, std::move(encoded));
+  }
+  if (!effects.answers.empty()) {
+    ExpireAnswers(around_.clock->Now(), &effects.answers);
+  }
+  for (Answer& answer : effects.answers) {
+    auto node = answers_.extract(answer.ticket);
+    if (!node.empty()) node.mapped()(std::move(answer));
+  }
+  for (Done& done : effects.done) {
+    auto node = done_.extract(done.ticket);
+    if (!node.empty()) node.mapped()(std::move(done));
   }
 }
 
 void PartitionActor::Account() {
   const uint64_t bytes = partition_->bytes();
-  budget_->used_bytes += static_cast<int64_t>(bytes - gauges_.bytes);
+  around_.budget->used_bytes += static_cast<int64_t>(bytes - gauges_.bytes);
   gauges_.bytes = bytes;
-  gauges_.rows = partition_->state().store().rows();
-  gauges_.position = partition_->state().records();
+  gauges_.epoch = partition_->epoch();
+  gauges_.duty = partition_->duty();
   gauges_.parked = partition_->parked();
+  at_rest_ = partition_->leads() && partition_->awaited() == 0 && !timed_;
+  if (!partition_->holds()) {
+    gauges_.rows = 0;
+    gauges_.position = 0;
+    gauges_.unconfirmed = 0;
+    return;
+  }
+  const PartitionState& state = partition_->state();
+  gauges_.rows = state.store().rows();
+  gauges_.position = state.records();
+  gauges_.unconfirmed = partition_->leads() && partition_->awaited() > 0
+                            ? state.records() - partition_->commit()
+                            : 0;
+  gauges_.slowest = Pack(state.slowest());
 }
 
 }  // namespace seraph

@@ -7,18 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
+#include "common/wire/cluster_codec.h"
+#include "server/service/ledger_codec.h"
 
 namespace seraph {
 namespace {
-
-Clock DecodeClock(const v1::Clock& clock) {
-  return {clock.epoch(), clock.step()};
-}
-
-void EncodeClock(Clock clock, v1::Clock* message) {
-  message->set_epoch(clock.epoch);
-  message->set_step(clock.step);
-}
 
 // Walks over the bytes of a bulk field, part after part.
 class Tail {
@@ -59,10 +52,11 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
                       DecodedPart<Message>* decoded) {
   decoded->actor = job.Find(part.table(), part.partition());
   if (decoded->actor == nullptr) {
-    decoded->refusal = {
+    decoded->refusal.outcome = {
         .code = PartCode::kNotHere,
         .message = absl::StrCat("table ", part.table(), ", partition ",
                                 part.partition(), " is not on this server")};
+    decoded->refusal.epoch = job.EpochSeen(part.table(), part.partition());
   }
   if (part.encoding() == v1::KEY_ENCODING_RAW64) {
     return keys->Take(part.key_count(), "keys", &decoded->message.keys);
@@ -79,7 +73,7 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
   if (!range.Contains(part.first_key()) ||
       part.key_count() - 1 > range.last - part.first_key()) {
     decoded->actor = nullptr;
-    decoded->refusal = {
+    decoded->refusal.outcome = {
         .code = PartCode::kInvalid,
         .message = absl::StrCat(part.key_count(), " keys from ",
                                 part.first_key(), ": the partition holds ",
@@ -94,32 +88,14 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
 
 // float32 values per key of a part's table; 0 where there is no such table.
 size_t WidthOf(const ServedJob& job, uint32_t table) {
-  return table < job.tables.size() ? job.tables[table].width : 0;
+  return table < job.tables().size() ? job.tables()[table].width : 0;
 }
 
 }  // namespace
 
-JobName JobNameOf(const v1::JobRef& job) {
-  return {job.id(), job.generation()};
-}
-
 std::optional<RankName> RankNameOf(const v1::RequestHeader& header) {
   if (!header.has_rank()) return std::nullopt;
   return RankName{header.rank().rank(), header.rank().attempt()};
-}
-
-LedgerRecord DecodeLedger(const v1::LedgerRecord& message) {
-  return {.clock = DecodeClock(message.clock()),
-          .position_epoch = message.position().epoch(),
-          .position_record = message.position().record(),
-          .sums = {message.sums().begin(), message.sums().end()}};
-}
-
-void EncodeLedger(const LedgerRecord& record, v1::LedgerRecord* message) {
-  EncodeClock(record.clock, message->mutable_clock());
-  message->mutable_position()->set_epoch(record.position_epoch);
-  message->mutable_position()->set_record(record.position_record);
-  message->mutable_sums()->Add(record.sums.begin(), record.sums.end());
 }
 
 absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
@@ -141,7 +117,7 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
     PullMessage& message = parts[i].message;
     message.epoch = request.parts(i).epoch();
     message.rank = rank;
-    if (request.has_clock()) message.clock = DecodeClock(request.clock());
+    if (request.has_clock()) message.clock = FromProto(request.clock());
     SERAPH_RETURN_IF_ERROR(TakeKeys(request.parts(i), job, &keys, &parts[i]));
   }
   SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
@@ -159,7 +135,7 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
     PushMessage& message = parts[i].message;
     message.epoch = part.epoch();
     message.rank = rank;
-    message.clock = DecodeClock(request.clock());
+    message.clock = FromProto(request.clock());
     message.session = request.header().session();
     message.number = request.number();
     message.ends_epoch = request.ends_epoch();
@@ -199,7 +175,7 @@ void EncodeResult(const Answer& answer, v1::PartResult* result) {
       break;
     case PartCode::kExpectedClock:
       result->set_code(v1::PART_EXPECTED_CLOCK);
-      EncodeClock(outcome.expected, result->mutable_expected());
+      ToProto(outcome.expected, result->mutable_expected());
       break;
     case PartCode::kInvalid:
       result->set_code(v1::PART_INVALID);

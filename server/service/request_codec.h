@@ -10,15 +10,15 @@
 #include "absl/status/statusor.h"
 #include "proto/parameters.pb.h"
 #include "server/core/partition_messages.h"
-#include "server/service/job_directory.h"
+#include "server/service/served_job.h"
 
 namespace seraph {
 
 // A part of a request: where it goes, or why it goes nowhere.
 template <typename Message>
 struct DecodedPart {
-  PartitionActor* actor = nullptr;  // Null: `refusal` is the outcome.
-  PartOutcome refusal;
+  PartitionActor* actor = nullptr;  // Null: `refusal` is the answer.
+  Answer refusal;
   Message message;
 };
 
@@ -37,11 +37,7 @@ inline constexpr size_t kMaxReplyBytes = size_t{1} << 30;
 // Everything but a pull's values.
 void EncodeResult(const Answer& answer, v1::PartResult* result);
 
-JobName JobNameOf(const v1::JobRef& job);
 std::optional<RankName> RankNameOf(const v1::RequestHeader& header);
-
-LedgerRecord DecodeLedger(const v1::LedgerRecord& message);
-void EncodeLedger(const LedgerRecord& record, v1::LedgerRecord* message);
 
 }  // namespace seraph
 

@@ -1,12 +1,11 @@
 #include "tests/sim/training_sim.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "common/model_file/digest.h"
+#include "common/testing/fake_clock.h"
 #include "common/testing/manual_executor.h"
 #include "gtest/gtest.h"
 #include "worker/train/batch_stream.h"
@@ -40,11 +39,25 @@ class MemoryStream final : public BatchStream {
 // Far more than any of the jobs takes: whoever gets here goes round in circles.
 constexpr int kMaxSteps = 1'000'000;
 
+// Each partition has one replica: they have nobody to talk to.
+class NoPeers final : public PeerSender {
+ public:
+  void Send(const Node& to, v1::ReplicaMessage message) override {}
+};
+
 struct SimServer {
   explicit SimServer(uint64_t incarnation)
-      : jobs(std::make_unique<JobDirectory>(&executor, uint64_t{1} << 30)),
-        calls(jobs.get(), incarnation) {}
+      : jobs(std::make_unique<JobDirectory>(
+            JobDirectoryParts{.executor = &executor,
+                              .files = &executor,
+                              .clock = &clock,
+                              .peers = &peers},
+            JobDirectoryOptions{.incarnation = incarnation,
+                                .memory_limit_bytes = uint64_t{1} << 30})),
+        calls(jobs.get()) {}
 
+  FakeClock clock;
+  NoPeers peers;
   ManualExecutor executor;
   std::unique_ptr<JobDirectory> jobs;
   ParameterCalls calls;
@@ -103,11 +116,11 @@ class Sim {
   void Place() {
     Assignment assignment;
     assignment.job = {"job", 1};
-    assignment.ranks = job_.data.size();
-    assignment.sync = job_.sync;
-    assignment.steps_per_epoch = 5;
-    assignment.epochs = job_.epochs;
-    assignment.tables = job_.tables;
+    assignment.setup.ranks = job_.data.size();
+    assignment.setup.sync = job_.sync;
+    assignment.setup.steps_per_epoch = 5;
+    assignment.setup.epochs = job_.epochs;
+    assignment.setup.tables = job_.tables;
     std::vector<PartitionPlacement> placements;
     std::vector<Assignment> by_server(weather_.servers, assignment);
     for (uint32_t t = 0; t < job_.tables.size(); ++t) {
@@ -121,14 +134,20 @@ class Sim {
         placement.primary.name = std::to_string(server);
         placement.primary.incarnation = server + 1;
         placements.push_back(placement);
-        by_server[server].pieces.push_back({t, p, 1});
+        by_server[server].replicas.push_back({.table = t,
+                                              .partition = p,
+                                              .epoch = 1,
+                                              .duty = ReplicaDuty::kLead,
+                                              .primary = placement.primary,
+                                              .members = {placement.primary}});
       }
     }
     for (int server = 0; server < weather_.servers; ++server) {
       servers_.push_back(std::make_unique<SimServer>(server + 1));
-      const absl::Status status =
-          servers_[server]->jobs->Assign(by_server[server]);
-      EXPECT_TRUE(status.ok()) << status;
+      servers_[server]->jobs->Assign(
+          by_server[server],
+          [](absl::Status status) { EXPECT_TRUE(status.ok()) << status; });
+      servers_[server]->executor.RunAll();
     }
     auto router = TableRouter::Make(job_.tables, placements);
     EXPECT_TRUE(router.ok()) << router.status();
@@ -259,16 +278,17 @@ class Sim {
         return Deliver(life, std::move(one), std::move(answered));
       }
       ServerOf(one.server)
-          .calls.Exchange(*one.request, [this, life, message = one.message,
-                                         answered](v1::ExchangeReply reply) {
-            if (std::exchange(*answered, true)) return;
-            if (Happens(weather_.lose)) {
-              ++result_.lost;
-              Answer(life, message, absl::UnavailableError("lost reply"));
-            } else {
-              Answer(life, message, std::move(reply));
-            }
-          });
+          .calls.Exchange(
+              *one.request, [this, life, message = one.message, answered](
+                                v1::ExchangeReply reply, RequestHold hold) {
+                if (std::exchange(*answered, true)) return;
+                if (Happens(weather_.lose)) {
+                  ++result_.lost;
+                  Answer(life, message, absl::UnavailableError("lost reply"));
+                } else {
+                  Answer(life, message, std::move(reply));
+                }
+              });
     });
   }
 
@@ -314,13 +334,13 @@ class Sim {
         if (!job.ok()) continue;
         for (const auto& [place, actor] : (*job)->partitions) {
           if (place.first != t) continue;
-          actor->Run([this, &rows, width = table.width](Partition& partition) {
-            result_.differing_repeats += partition.differing_repeats();
-            const auto cursor = partition.state().store().Cursor();
+          actor->Run([this, &rows, width = table.width](Partition* partition) {
+            result_.differing_repeats += partition->differing_repeats();
+            const auto cursor = partition->state().store().Cursor();
             std::vector<Key> keys;
             std::vector<float> values;
             while (true) {
-              cursor->Next(100, partition.state().sums(), &keys, &values);
+              cursor->Next(100, partition->state().sums(), &keys, &values);
               if (keys.empty()) break;
               for (size_t i = 0; i < keys.size(); ++i) {
                 rows[keys[i]].assign(values.begin() + i * width,
@@ -346,8 +366,8 @@ class Sim {
       if (!job.ok()) continue;
       PartitionActor* ledger = (*job)->Find(0, 0);
       if (ledger == nullptr) continue;
-      ledger->Run([&](Partition& partition) {
-        const auto& ends = partition.state().rank(rank).epoch_ends;
+      ledger->Run([&](Partition* partition) {
+        const auto& ends = partition->state().rank(rank).epoch_ends;
         if (!ends.empty()) sums = *MetricSums::FromArray(ends.back().sums);
       });
       server->executor.RunAll();
@@ -355,20 +375,13 @@ class Sim {
     return sums;
   }
 
-  // Frees the servers: their actors wait for their executors meanwhile.
   void Close() {
     ranks_.clear();
     events_.clear();
-    std::atomic<bool> closed = false;
-    std::thread runner([this, &closed] {
-      while (!closed) {
-        for (auto& server : servers_) server->executor.RunAll();
-        std::this_thread::yield();
-      }
-    });
-    for (auto& server : servers_) server->jobs.reset();
-    closed = true;
-    runner.join();
+    for (auto& server : servers_) {
+      server->jobs.reset();
+      server->executor.RunAll();  // It frees the partitions.
+    }
     servers_.clear();
   }
 

@@ -1,0 +1,59 @@
+// The receiver's end of a stream of messages between replicas.
+#ifndef SERAPH_SERVER_SERVICE_DELIVER_STREAM_H_
+#define SERAPH_SERVER_SERVICE_DELIVER_STREAM_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "common/concurrent/mutex.h"
+#include "proto/replicas.pb.h"
+#include "server/service/open_streams.h"
+#include "server/service/replica_calls.h"
+
+namespace seraph {
+
+// Hands each message on in the order in which they came. While too many bytes
+// of them wait for their replicas nothing more is read, so that it is the
+// sender that keeps them.
+//
+// Deletes itself when gRPC is done with it.
+class DeliverStream final : public grpc::ServerReadReactor<v1::ReplicaBatch> {
+ public:
+  // Both must outlive the server's last stream.
+  DeliverStream(ReplicaCalls* calls, OpenStreams* streams);
+
+  void OnReadDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  // What messages that wait refer to; it outlives the stream.
+  struct Shared {
+    Mutex mu;
+    DeliverStream* stream ABSL_GUARDED_BY(mu) = nullptr;  // Null: ended.
+    bool finished ABSL_GUARDED_BY(mu) = false;
+    bool read_waits ABSL_GUARDED_BY(mu) = false;
+    size_t waiting_bytes ABSL_GUARDED_BY(mu) = 0;
+    OpenStreams::Number number ABSL_GUARDED_BY(mu) = 0;
+  };
+
+  static void Taken(const std::shared_ptr<Shared>& shared, size_t bytes);
+  static void FinishOnce(const std::shared_ptr<Shared>& shared,
+                         const grpc::Status& status);
+  // Errors: a piece that is no message.
+  bool HandOn();
+
+  ReplicaCalls& calls_;
+  OpenStreams& streams_;
+  const std::shared_ptr<Shared> shared_;
+  v1::ReplicaBatch batch_;
+  std::string pieces_;  // Of a large message.
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_DELIVER_STREAM_H_

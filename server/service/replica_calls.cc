@@ -1,0 +1,414 @@
+#include "server/service/replica_calls.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/planted_bug.h"
+#include "common/status/errors.h"
+#include "common/status/status_macros.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/replica_codec.h"
+#include "server/service/answer_join.h"
+#include "server/service/order_codec.h"
+
+namespace seraph {
+namespace {
+
+// By rank, the highest.
+void Raise(const std::vector<Clock>& clocks, std::vector<Clock>* highest) {
+  if (highest->size() < clocks.size()) highest->resize(clocks.size());
+  for (size_t rank = 0; rank < clocks.size(); ++rank) {
+    (*highest)[rank] = std::max((*highest)[rank], clocks[rank]);
+  }
+}
+
+void EncodePart(const CutPart& part, v1::CutPart* message) {
+  message->set_table(part.table);
+  message->set_partition(part.partition);
+  message->set_first_key(part.range.first);
+  message->set_last_key(part.range.last);
+  message->set_rows(part.rows);
+  for (const CutFile& file : part.files) {
+    v1::CutFile* to = message->add_files();
+    to->set_name(file.name);
+    to->set_bytes(file.bytes);
+    to->set_checksum(file.checksum);
+  }
+}
+
+absl::Status VoidCut(uint64_t cut) {
+  return absl::AbortedError(absl::StrCat("cut ", cut, " is void here"));
+}
+
+}  // namespace
+
+absl::Status ReplicaCalls::CheckIncarnation(uint64_t incarnation) const {
+  if (incarnation == jobs_.incarnation() ||
+      IsPlanted(PlantedBug::kOrderFillsNewIncarnation)) {
+    return absl::OkStatus();
+  }
+  return WithReason(absl::FailedPreconditionError(
+                        "the order is for another start of this server"),
+                    "OTHER_INCARNATION");
+}
+
+absl::Status ReplicaCalls::CheckOrder(uint64_t incarnation, uint64_t term) {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  return terms_.Admit(term);
+}
+
+template <typename Request>
+absl::StatusOr<std::shared_ptr<const ServedJob>> ReplicaCalls::FindJob(
+    const Request& request) {
+  SERAPH_RETURN_IF_ERROR(CheckOrder(request.incarnation(), request.term()));
+  return jobs_.Find(JobNameOf(request.job()));
+}
+
+absl::StatusOr<std::shared_ptr<PartitionActor>> ReplicaCalls::FindReplica(
+    const ServedJob& job, uint32_t table, uint32_t partition) {
+  const auto found = job.partitions.find({table, partition});
+  if (found != job.partitions.end()) return found->second;
+  return absl::AbortedError(absl::StrCat("table ", table, ", partition ",
+                                         partition, " is not led here"));
+}
+
+void ReplicaCalls::AssignPartitions(const v1::AssignPartitionsRequest& request,
+                                    Done<v1::AssignPartitionsReply> done) {
+  Assignment assignment;
+  const auto decode = [&]() -> absl::Status {
+    SERAPH_RETURN_IF_ERROR(CheckOrder(request.incarnation(), request.term()));
+    assignment.job = JobNameOf(request.job());
+    SERAPH_ASSIGN_OR_RETURN(assignment.setup, SetupFromProto(request.tables()));
+    SERAPH_ASSIGN_OR_RETURN(assignment.replicas,
+                            OrdersFromProto(request.replicas()));
+    for (const ReplicaOrder& order : assignment.replicas) {
+      if (order.duty == ReplicaDuty::kLead ||
+          order.duty == ReplicaDuty::kFollow) {
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          "a partition is assigned to be led or followed");
+    }
+    return absl::OkStatus();
+  };
+  if (absl::Status status = decode(); !status.ok()) return done(status);
+  if (request.has_restore()) {
+    assignment.restore = [this, restore = request.restore()](
+                             const PartitionOptions& options,
+                             const KeyRange& range) {
+      return files_.Restore(restore.directory(), restore.manifest(), options,
+                            range);
+    };
+  }
+  v1::AssignPartitionsReply reply;
+  reply.set_incarnation(jobs_.incarnation());
+  reply.set_generation(assignment.job.generation);
+  jobs_.Assign(std::move(assignment),
+               [reply, done = std::move(done)](absl::Status status) mutable {
+                 if (!status.ok()) return done(std::move(status));
+                 done(std::move(reply));
+               });
+}
+
+void ReplicaCalls::DropJob(const v1::DropJobRequest& request,
+                           Done<v1::DropJobReply> done) {
+  absl::Status status = request.incarnation() == 0
+                            ? terms_.Admit(request.term())
+                            : CheckOrder(request.incarnation(), request.term());
+  if (!status.ok()) return done(std::move(status));
+  const JobName name = JobNameOf(request.job());
+  jobs_.Drop(name);
+  ForgetCuts(name);
+  files_.Forget(name);
+  done(v1::DropJobReply());
+}
+
+void ReplicaCalls::Configure(const v1::ConfigureRequest& request,
+                             Done<v1::ConfigureReply> done) {
+  std::optional<JobSetup> setup;
+  std::vector<ReplicaOrder> orders;
+  const auto decode = [&]() -> absl::Status {
+    SERAPH_RETURN_IF_ERROR(CheckOrder(request.incarnation(), request.term()));
+    if (request.has_tables()) {
+      SERAPH_ASSIGN_OR_RETURN(setup, SetupFromProto(request.tables()));
+    }
+    SERAPH_ASSIGN_OR_RETURN(orders, OrdersFromProto(request.replicas()));
+    return absl::OkStatus();
+  };
+  if (absl::Status status = decode(); !status.ok()) return done(status);
+  v1::ConfigureReply reply;
+  reply.set_incarnation(jobs_.incarnation());
+  reply.set_generation(request.job().generation());
+  jobs_.Configure(
+      JobNameOf(request.job()), setup, std::move(orders),
+      [reply, done = std::move(done)](
+          absl::StatusOr<std::vector<ReplicaState>> states) mutable {
+        if (!states.ok()) return done(states.status());
+        for (const ReplicaState& state : *states) {
+          ToProto(state, reply.add_replicas());
+        }
+        done(std::move(reply));
+      });
+}
+
+void ReplicaCalls::Recruit(const v1::RecruitRequest& request,
+                           Done<v1::RecruitReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  const auto recruit = FromProto(request.recruit());
+  if (!recruit.ok()) return done(recruit.status());
+  const auto actor = FindReplica(**job, request.table(), request.partition());
+  if (!actor.ok()) return done(actor.status());
+  v1::RecruitReply reply;
+  reply.set_epoch(request.epoch());
+  reply.set_recruit(recruit->incarnation);
+  (*actor)->Recruit(request.epoch(), *recruit,
+                    [reply, done = std::move(done)](seraph::Done end) mutable {
+                      if (!end.status.ok()) return done(std::move(end.status));
+                      done(std::move(reply));
+                    });
+}
+
+void ReplicaCalls::HandOver(const v1::HandOverRequest& request,
+                            Done<v1::HandOverReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  const auto actor = FindReplica(**job, request.table(), request.partition());
+  if (!actor.ok()) return done(actor.status());
+  (*actor)->HandOver(request.epoch(),
+                     [done = std::move(done)](seraph::Done end) mutable {
+                       if (!end.status.ok()) return done(std::move(end.status));
+                       v1::HandOverReply reply;
+                       ToProto(end.last, reply.mutable_last());
+                       done(std::move(reply));
+                     });
+}
+
+void ReplicaCalls::BeginCut(const v1::BeginCutRequest& request,
+                            Done<v1::BeginCutReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  std::vector<std::shared_ptr<PartitionActor>> led;
+  for (const auto& [place, actor] : (*job)->partitions) {
+    if (actor->leads()) led.push_back(actor);
+  }
+  using Clocks = absl::StatusOr<std::vector<Clock>>;
+  auto join = AnswerJoin<std::optional<Clocks>>::Of(
+      led.size(), [done = std::move(done)](
+                      std::vector<std::optional<Clocks>> answers) mutable {
+        std::vector<Clock> highest;
+        for (const std::optional<Clocks>& clocks : answers) {
+          if (!clocks->ok()) return done(clocks->status());
+          Raise(**clocks, &highest);
+        }
+        v1::BeginCutReply reply;
+        ClocksToProto(highest, reply.mutable_clocks());
+        done(std::move(reply));
+      });
+  for (size_t i = 0; i < led.size(); ++i) {
+    led[i]->BeginCut(request.cut(), [join, i](Clocks clocks) {
+      join->Set(i, std::move(clocks));
+    });
+  }
+}
+
+void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
+                           Done<v1::TakeCutReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  const JobName& name = (*job)->name;
+  std::vector<std::shared_ptr<PartitionActor>> actors;
+  std::vector<ServedJob::Place> places;
+  for (const v1::ReplicaOrder& wanted : request.partitions()) {
+    auto actor = FindReplica(**job, wanted.table(), wanted.partition());
+    if (!actor.ok() || !(*actor)->leads() ||
+        (*actor)->gauges().epoch != wanted.epoch()) {
+      return done(VoidCut(request.cut()));
+    }
+    actors.push_back(*std::move(actor));
+    places.emplace_back(wanted.table(), wanted.partition());
+  }
+  {
+    MutexLock lock(&mu_);
+    Cut& cut = cuts_[{name.id, name.generation, request.cut()}];
+    cut.places = places;
+    cut.base = request.base();
+  }
+  auto join = AnswerJoin<seraph::Done>::Of(
+      actors.size(),
+      [done = std::move(done)](std::vector<seraph::Done> all) mutable {
+        std::vector<Clock> clocks;
+        for (const seraph::Done& one : all) {
+          if (!one.status.ok()) return done(one.status);
+          Raise(one.clocks, &clocks);
+        }
+        v1::TakeCutReply reply;
+        ClocksToProto(clocks, reply.mutable_clocks());
+        done(std::move(reply));
+      });
+  const std::vector<Clock> clocks = ClocksFromProto(request.clocks());
+  for (size_t i = 0; i < actors.size(); ++i) {
+    const Partition::Since since =
+        request.base() == 0 ? Partition::Since{}
+                            : files_.SinceOf(name, places[i], request.base());
+    actors[i]->TakeCut(
+        request.cut(), clocks, since,
+        [join, i](seraph::Done end) { join->Set(i, std::move(end)); });
+  }
+}
+
+void ReplicaCalls::WriteCut(const v1::WriteCutRequest& request,
+                            Done<v1::WriteCutReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  const CutKey key{request.job().id(), request.job().generation(),
+                   request.cut()};
+  std::vector<ServedJob::Place> places;
+  absl::StatusOr<v1::WriteCutReply> written = VoidCut(request.cut());
+  bool begin = false;
+  {
+    MutexLock lock(&mu_);
+    const auto found = cuts_.find(key);
+    if (found != cuts_.end()) {
+      Cut& cut = found->second;
+      written = cut.written;
+      // Copies that lack what has not changed since `base` are of no other use.
+      if (!cut.writing && cut.base != 0 && cut.base != request.base()) {
+        written = VoidCut(request.cut());
+      }
+      if (absl::IsUnavailable(written.status())) {
+        cut.waiting.push_back(std::move(done));
+        if (cut.writing) return;
+        begin = cut.writing = true;
+        places = cut.places;
+      }
+    }
+  }
+  if (!begin) return done(std::move(written));
+  WriteParts(*job, request, std::move(places));
+}
+
+// Parts are written one after the other on each thread of the executor; what
+// waits for its turn waits as a copy in its partition.
+struct ReplicaCalls::Writing {
+  CutKey key;
+  Mutex mu;
+  size_t missing ABSL_GUARDED_BY(mu) = 0;
+  absl::Status status ABSL_GUARDED_BY(mu);
+  v1::WriteCutReply reply ABSL_GUARDED_BY(mu);
+};
+
+void ReplicaCalls::WriteParts(const std::shared_ptr<const ServedJob>& job,
+                              const v1::WriteCutRequest& request,
+                              std::vector<ServedJob::Place> places) {
+  const CutKey key{job->name.id, job->name.generation, request.cut()};
+  if (places.empty()) return FinishWrite(key, v1::WriteCutReply());
+  auto writing = std::make_shared<Writing>();
+  writing->key = key;
+  {
+    MutexLock lock(&writing->mu);
+    writing->missing = places.size();
+  }
+  const auto add = [this, writing](absl::StatusOr<CutPart> part) {
+    absl::StatusOr<v1::WriteCutReply> reply;
+    {
+      MutexLock lock(&writing->mu);
+      if (part.ok()) {
+        EncodePart(*part, writing->reply.add_parts());
+      } else if (writing->status.ok()) {
+        writing->status = part.status();
+      }
+      if (--writing->missing > 0) return;
+      if (writing->status.ok()) {
+        reply = std::move(writing->reply);
+      } else {
+        reply = writing->status;
+      }
+    }
+    FinishWrite(writing->key, std::move(reply));
+  };
+  for (const ServedJob::Place& place : places) {
+    const auto found = job->partitions.find(place);
+    if (found == job->partitions.end()) {
+      add(VoidCut(request.cut()));
+      continue;
+    }
+    found->second->Run([this, add, name = job->name, cut = request.cut(),
+                        base = request.base(),
+                        directory = request.directory()](Partition* partition) {
+      absl::StatusOr<PartitionCopy> copy = VoidCut(cut);
+      if (partition != nullptr) copy = partition->MoveCopy(cut);
+      if (!copy.ok()) return add(VoidCut(cut));
+      files_executor_.Schedule([this, add, name, cut, base, directory,
+                                copy = *std::move(copy)]() mutable {
+        add(files_.Write(directory, name, cut, base, std::move(copy)));
+      });
+    });
+  }
+}
+
+void ReplicaCalls::FinishWrite(const CutKey& key,
+                               absl::StatusOr<v1::WriteCutReply> reply) {
+  std::vector<Done<v1::WriteCutReply>> waiting;
+  {
+    MutexLock lock(&mu_);
+    const auto found = cuts_.find(key);
+    if (found == cuts_.end()) return;  // Dropped, and all were answered.
+    found->second.written = reply;
+    waiting.swap(found->second.waiting);
+  }
+  for (Done<v1::WriteCutReply>& done : waiting) done(reply);
+}
+
+void ReplicaCalls::DropCut(const v1::DropCutRequest& request,
+                           Done<v1::DropCutReply> done) {
+  const auto job = FindJob(request);
+  if (!job.ok()) return done(job.status());
+  for (const auto& [place, actor] : (*job)->partitions) {
+    actor->DropCut(request.cut());
+  }
+  std::vector<Done<v1::WriteCutReply>> waiting;
+  {
+    MutexLock lock(&mu_);
+    const auto found = cuts_.find(
+        {request.job().id(), request.job().generation(), request.cut()});
+    if (found != cuts_.end()) {
+      waiting.swap(found->second.waiting);
+      cuts_.erase(found);
+    }
+  }
+  for (Done<v1::WriteCutReply>& one : waiting) one(VoidCut(request.cut()));
+  done(v1::DropCutReply());
+}
+
+void ReplicaCalls::ForgetCuts(const JobName& name) {
+  std::vector<Done<v1::WriteCutReply>> waiting;
+  {
+    MutexLock lock(&mu_);
+    for (auto it = cuts_.lower_bound({name.id, 0, 0});
+         it != cuts_.end() && std::get<0>(it->first) == name.id &&
+         std::get<1>(it->first) <= name.generation;) {
+      std::move(it->second.waiting.begin(), it->second.waiting.end(),
+                std::back_inserter(waiting));
+      it = cuts_.erase(it);
+    }
+  }
+  for (Done<v1::WriteCutReply>& one : waiting) {
+    one(absl::AbortedError("the job was dropped"));
+  }
+}
+
+void ReplicaCalls::Deliver(v1::ReplicaMessage message,
+                           absl::AnyInvocable<void()> taken) {
+  if (message.to() != jobs_.incarnation()) return taken();
+  const auto job = jobs_.Find(JobNameOf(message.job()));
+  if (!job.ok()) return taken();
+  PartitionActor* const actor =
+      (*job)->Find(message.table(), message.partition());
+  if (actor == nullptr) return taken();
+  actor->Deliver(std::move(message), std::move(taken));
+}
+
+}  // namespace seraph

@@ -1,0 +1,51 @@
+// The Replicas service: decodes, calls, encodes.
+#ifndef SERAPH_SERVER_SERVICE_REPLICA_SERVICE_H_
+#define SERAPH_SERVER_SERVICE_REPLICA_SERVICE_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include "proto/replicas.grpc.pb.h"
+#include "server/service/open_streams.h"
+#include "server/service/replica_calls.h"
+
+namespace seraph {
+
+// proto/replicas.proto documents every method. Threads: gRPC's.
+class ReplicaService final : public v1::Replicas::CallbackService {
+ public:
+  // Both must outlive the server that this is registered with.
+  ReplicaService(ReplicaCalls* calls, OpenStreams* streams)
+      : calls_(*calls), streams_(*streams) {}
+
+  grpc::ServerUnaryReactor* Configure(grpc::CallbackServerContext* context,
+                                      const v1::ConfigureRequest* request,
+                                      v1::ConfigureReply* reply) override;
+  grpc::ServerUnaryReactor* Recruit(grpc::CallbackServerContext* context,
+                                    const v1::RecruitRequest* request,
+                                    v1::RecruitReply* reply) override;
+  grpc::ServerUnaryReactor* HandOver(grpc::CallbackServerContext* context,
+                                     const v1::HandOverRequest* request,
+                                     v1::HandOverReply* reply) override;
+  grpc::ServerUnaryReactor* BeginCut(grpc::CallbackServerContext* context,
+                                     const v1::BeginCutRequest* request,
+                                     v1::BeginCutReply* reply) override;
+  grpc::ServerUnaryReactor* TakeCut(grpc::CallbackServerContext* context,
+                                    const v1::TakeCutRequest* request,
+                                    v1::TakeCutReply* reply) override;
+  grpc::ServerUnaryReactor* WriteCut(grpc::CallbackServerContext* context,
+                                     const v1::WriteCutRequest* request,
+                                     v1::WriteCutReply* reply) override;
+  grpc::ServerUnaryReactor* DropCut(grpc::CallbackServerContext* context,
+                                    const v1::DropCutRequest* request,
+                                    v1::DropCutReply* reply) override;
+  grpc::ServerReadReactor<v1::ReplicaBatch>* Deliver(
+      grpc::CallbackServerContext* context, v1::DeliverReply* reply) override;
+
+ private:
+  ReplicaCalls& calls_;
+  OpenStreams& streams_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_REPLICA_SERVICE_H_

@@ -1,0 +1,123 @@
+#include "server/service/request_admission.h"
+
+#include <utility>
+
+namespace seraph {
+namespace {
+
+// Answers up to this size are always given.
+constexpr uint64_t kSmallAnswer = 64 << 10;
+
+uint64_t BytesOfPart(const DecodedPart<PushMessage>& part) {
+  return part.message.keys.size() * sizeof(Key) +
+         part.message.values.size() * sizeof(float);
+}
+
+uint64_t BytesOfPart(const DecodedPart<PullMessage>& part) {
+  const uint32_t width = part.actor->options().table.width;
+  return part.message.keys.size() * (sizeof(Key) + width * sizeof(float));
+}
+
+bool IsAlwaysTaken(const DecodedPart<PushMessage>& part) {
+  return part.message.keys.empty() ||
+         (part.message.rank.has_value() &&
+          part.message.clock <= part.actor->slowest());
+}
+
+bool IsAlwaysTaken(const DecodedPart<PullMessage>& part) {
+  return BytesOfPart(part) <= kSmallAnswer ||
+         (part.message.clock.has_value() &&
+          *part.message.clock <= part.actor->slowest());
+}
+
+template <typename Message>
+void Refuse(JobAdmission* admission, DecodedPart<Message>* part) {
+  part->refusal.epoch = part->message.epoch;
+  part->refusal.outcome = {.code = PartCode::kRetryAfter,
+                           .message = "the server has as much to do as it may",
+                           .retry_after_ms = admission->RetryAfterMs()};
+  part->actor = nullptr;
+  part->message = {};
+}
+
+enum class Kind {
+  kAsked,    // Within the budget, or not at all.
+  kAlways,   // Whatever the budget says.
+  kCovered,  // By what is held already.
+};
+
+// Takes what goes, all that is asked for at once if possible. `kind_of` gets a
+// part's index.
+template <typename Message, typename KindOf>
+RequestHold AdmitParts(JobAdmission* admission,
+                       std::vector<DecodedPart<Message>>* parts,
+                       KindOf kind_of) {
+  RequestHold hold;
+  uint64_t asked = 0;
+  uint64_t always = 0;
+  for (size_t i = 0; i < parts->size(); ++i) {
+    if ((*parts)[i].actor == nullptr) continue;
+    const Kind kind = kind_of(i);
+    if (kind == Kind::kAsked) asked += BytesOfPart((*parts)[i]);
+    if (kind == Kind::kAlways) always += BytesOfPart((*parts)[i]);
+  }
+  if (always > 0) hold.push_back(admission->Take(always));
+  if (asked == 0) return hold;
+  if (auto taken = admission->TryTake(asked); taken.has_value()) {
+    hold.push_back(*std::move(taken));
+    return hold;
+  }
+  for (size_t i = 0; i < parts->size(); ++i) {
+    DecodedPart<Message>& part = (*parts)[i];
+    if (part.actor == nullptr || kind_of(i) != Kind::kAsked) continue;
+    if (auto taken = admission->TryTake(BytesOfPart(part)); taken.has_value()) {
+      hold.push_back(*std::move(taken));
+    } else {
+      Refuse(admission, &part);
+    }
+  }
+  return hold;
+}
+
+}  // namespace
+
+RequestHold AdmitPull(const ServedJob& job,
+                      std::vector<DecodedPart<PullMessage>>* parts) {
+  return AdmitParts(job.admission.get(), parts, [&](size_t i) {
+    return IsAlwaysTaken((*parts)[i]) ? Kind::kAlways : Kind::kAsked;
+  });
+}
+
+RequestHold AdmitPush(const ServedJob& job,
+                      std::vector<DecodedPart<PushMessage>>* parts,
+                      std::vector<Reservation>* reservations) {
+  JobAdmission* const admission = job.admission.get();
+  reservations->assign(parts->size(), std::nullopt);
+  for (size_t i = 0; i < parts->size(); ++i) {
+    DecodedPart<PushMessage>& part = (*parts)[i];
+    if (part.actor == nullptr || part.message.chunks <= 1 ||
+        !part.message.rank.has_value() || IsAlwaysTaken(part)) {
+      continue;
+    }
+    const JobAdmission::ChunkedEntry entry{
+        .table = part.actor->options().table_index,
+        .partition = part.actor->options().partition,
+        .rank = *part.message.rank,
+        .clock = part.message.clock};
+    if (!admission->HasBegun(entry)) {
+      auto whole = admission->TryTake(BytesOfPart(part) * part.message.chunks);
+      if (!whole.has_value()) {
+        Refuse(admission, &part);
+        continue;
+      }
+      admission->Begin(entry, *std::move(whole));
+    }
+    (*reservations)[i] = entry;
+  }
+  return AdmitParts(admission, parts, [&](size_t i) {
+    if ((*reservations)[i].has_value()) return Kind::kCovered;
+    return IsAlwaysTaken((*parts)[i]) ? Kind::kAlways : Kind::kAsked;
+  });
+}
+
+}  // namespace seraph
