@@ -261,7 +261,7 @@ class Partition {
   void OnPeer(PeerLink* peer, const PeerMessage& message, absl::Duration now);
   void Pump(absl::Duration now, Effects* effects);
   void GiveSnapshot(PeerLink* peer, absl::Duration now);
-  void ServeRecruit(Effects* effects);
+  void ServeRecruit(absl::Duration now, Effects* effects);
   absl::Status CheckOrder(uint64_t epoch) const;
   void OnPrimary(PeerMessage message, absl::Duration now, Effects* effects);
   void OnForward(const ForwardRecord& forward, absl::Duration now,

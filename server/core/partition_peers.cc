@@ -83,7 +83,7 @@ void Partition::Pump(absl::Duration now, Effects* effects) {
     peer.Pump(*state_, tail_, replica_.window_bytes, now, &bodies);
     SendAll(peer.node().incarnation, std::move(bodies), effects);
   }
-  ServeRecruit(effects);
+  ServeRecruit(now, effects);
 }
 
 void Partition::GiveSnapshot(PeerLink* peer, absl::Duration now) {
@@ -92,15 +92,17 @@ void Partition::GiveSnapshot(PeerLink* peer, absl::Duration now) {
                      std::move(snapshot.bytes), replica_.piece_bytes, now);
 }
 
-// A recruit is waited for when all that is there is on its way to it: from then
-// on nothing is acknowledged without it. It is reported when it has what was
-// there at that moment, and the others what it was given as a snapshot: it has
-// no records of that for them.
-void Partition::ServeRecruit(Effects* effects) {
+// A recruit is waited for when all that is there is on its way to it, or when
+// it does not get any nearer: from then on nothing is acknowledged without it.
+// It is reported when it has what was there at that moment, and the others what
+// it was given as a snapshot: it has no records of that for them.
+void Partition::ServeRecruit(absl::Duration now, Effects* effects) {
   for (PeerLink& peer : peers_) {
     if (peer.is_member()) continue;
     const uint64_t last = state_->records();
-    if (!peer.awaited() && peer.WasSentAll(last)) peer.Await(last);
+    if (!peer.awaited() && peer.IsNear(last, replica_.lease, now)) {
+      peer.Await(last);
+    }
     if (!peer.IsReady() ||
         tail_.commit() < peer.snapshot_number().value_or(0)) {
       continue;

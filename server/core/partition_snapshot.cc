@@ -18,6 +18,7 @@ namespace {
 constexpr absl::string_view kMagic = "SRPHSNP1";
 // What a rank takes at least.
 constexpr size_t kRankBytes = 45;
+constexpr size_t kGroup = 4096;  // Rows.
 
 class Writer {
  public:
@@ -114,6 +115,10 @@ class Reader {
     std::string text(bytes_.substr(0, size));
     bytes_.remove_prefix(size);
     return text;
+  }
+  template <typename T>
+  void Fill(absl::Span<T> values) {
+    if (ok_ && !TakeLittleEndian(&bytes_, values)) ok_ = false;
   }
   bool Flag() {
     const uint8_t value = Number<uint8_t>();
@@ -212,16 +217,22 @@ absl::Status TakeRows(Reader* from, RowStore* store) {
   if (from->Number<uint32_t>() != cells) from->Fail();
   if (!from->ok()) return Damaged("its rows have another shape");
   std::vector<Key> keys(rows);
-  for (Key& key : keys) key = from->Number<Key>();
-  std::vector<float> values(rows * cells);
-  for (float& value : values) value = from->Number<float>();
-  if (!from->AtEnd()) return Damaged("its rows are not all there");
+  from->Fill(absl::MakeSpan(keys));
   if (absl::Status status = store->CheckKeys(keys); !status.ok()) {
     return Damaged(status.message());
   }
-  if (absl::Status status = store->RestoreRows(keys, values); !status.ok()) {
-    return Damaged(status.message());
+  // In groups: a second copy of all rows would be a lot of memory.
+  std::vector<float> values;
+  for (size_t begin = 0; begin < rows; begin += kGroup) {
+    const auto group = absl::MakeConstSpan(keys).subspan(begin, kGroup);
+    values.resize(group.size() * cells);
+    from->Fill(absl::MakeSpan(values));
+    if (!from->ok()) break;
+    if (absl::Status status = store->RestoreRows(group, values); !status.ok()) {
+      return Damaged(status.message());
+    }
   }
+  if (!from->AtEnd()) return Damaged("its rows are not all there");
   return absl::OkStatus();
 }
 

@@ -29,6 +29,7 @@ void PeerLink::Advance(uint64_t number, absl::Duration now) {
 
 void PeerLink::EnterLine(uint64_t number, absl::Duration now) {
   stage_ = Stage::kInLine;
+  in_line_since_ = now;
   has_log_ = true;
   snapshot_.reset();
   progress_ = now;

@@ -88,9 +88,12 @@ class PeerLink {
   // Whether it was silent, or something sent to it unconfirmed, for `lease`.
   bool IsSilent(uint64_t last, absl::Duration lease, absl::Duration now) const;
 
-  // Whether everything up to `last` was sent to it.
-  bool WasSentAll(uint64_t last) const {
-    return stage_ == Stage::kInLine && next_ > last;
+  // A recruit: whether it is time to wait for it. Everything up to `last` was
+  // sent to it; or it has been getting records for a lease and pushes come
+  // faster than it takes them: waiting slows them down to its pace.
+  bool IsNear(uint64_t last, absl::Duration lease, absl::Duration now) const {
+    return stage_ == Stage::kInLine &&
+           (next_ > last || now - in_line_since_ >= lease);
   }
   size_t bytes() const { return snapshot_ == nullptr ? 0 : snapshot_->size(); }
 
@@ -127,6 +130,7 @@ class PeerLink {
   uint32_t pieces_sent_ = 0;
   uint32_t pieces_taken_ = 0;
 
+  absl::Duration in_line_since_;
   absl::Duration heard_;     // When anything came from it.
   absl::Duration progress_;  // When it confirmed more, or was sent more after
                              // it had confirmed all.

@@ -79,6 +79,31 @@ TEST(RecruitTest, IsNotWaitedForBeforeAllIsOnItsWay) {
   EXPECT_EQ(r.SnapshotOf(0), r.SnapshotOf(1));
 }
 
+// Pushes come faster than it takes them: it would never catch up.
+TEST(RecruitTest, ThatIsSlowIsWaitedForInTheEnd) {
+  ReplicaSet r = Joining(SyncMode::kSsp, {.window_bytes = 1});
+  const Ticket recruit = r.Recruit(0, 1);
+  uint32_t step = 0;
+  std::vector<Ticket> pushes;
+  for (int round = 0; round < 150; ++round) {
+    // Two pushes for each record that arrives, as long as they are answered.
+    for (int i = 0; i < 2; ++i) {
+      if (pushes.empty() || r.Acked(pushes.back())) {
+        pushes.push_back(r.Push(0, 1, {0, ++step}));
+      }
+    }
+    for (size_t left = r.messages.size(); left > 0; --left) {
+      const PeerMessage message = r.messages.front();
+      r.messages.pop_front();
+      r.Deliver(message);
+    }
+    r.Advance(kLease / 10);
+  }
+  EXPECT_FALSE(r.Waits(recruit));
+  EXPECT_TRUE(r.Acked(pushes.front()));
+  EXPECT_GT(pushes.size(), 20);
+}
+
 // Until it has what may have been acknowledged without it, it is not reported.
 TEST(RecruitTest, IsReportedWhenItHasAllOfTheMomentTheWaitingBegan) {
   ReplicaSet r = Joining(SyncMode::kSsp);

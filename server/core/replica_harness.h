@@ -145,6 +145,7 @@ class ReplicaSet {
   // Time ----------------------------------------------------------------
 
   absl::Duration now() const { return now_; }
+  void Advance(absl::Duration time) { now_ += time; }
   void Tick(int server) {
     Do(server,
        [&](Partition& p, Effects* effects) { p.OnTick(now_, effects); });
