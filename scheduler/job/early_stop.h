@@ -27,7 +27,16 @@ class EarlyStop {
     return epochs_without_ >= patience_;
   }
 
+  // The best value so far, negative where smaller is better; and how many
+  // epochs were no better since.
+  double best() const { return best_; }
   uint32_t epochs_without() const { return epochs_without_; }
+
+  // Goes back to what those two were.
+  void Restore(double best, uint32_t epochs_without) {
+    best_ = best;
+    epochs_without_ = epochs_without;
+  }
 
  private:
   const uint32_t patience_;

@@ -6,8 +6,9 @@
 
 namespace seraph {
 
-EpochBarrier::EpochBarrier(JobRef job, uint32_t ranks)
-    : job_(std::move(job)), ranks_(ranks) {}
+EpochBarrier::EpochBarrier(JobRef job, uint32_t ranks, uint32_t decided,
+                           bool stopped)
+    : job_(std::move(job)), ranks_(ranks), epoch_(decided), stopped_(stopped) {}
 
 absl::Status EpochBarrier::Take(EpochReport share, uint64_t waiter,
                                 Orders* out) {

@@ -30,7 +30,10 @@ struct EpochReport {
 // Threads: one at a time.
 class EpochBarrier {
  public:
-  EpochBarrier(JobRef job, uint32_t ranks);
+  // `decided`: epochs that were decided before, after the last of which the job
+  // stopped or not.
+  EpochBarrier(JobRef job, uint32_t ranks, uint32_t decided = 0,
+               bool stopped = false);
 
   // The epoch whose end is awaited.
   uint32_t epoch() const { return epoch_; }
@@ -50,6 +53,9 @@ class EpochBarrier {
   // By rank.
   const std::map<uint32_t, EpochReport>& shares() const { return shares_; }
 
+  // The last decision was to stop: nobody comes any more.
+  bool stopped() const { return stopped_; }
+
   // Answers everybody who waits, and begins the next epoch.
   // Requires: complete().
   void Decide(bool stop, Orders* out);
@@ -65,8 +71,8 @@ class EpochBarrier {
 
   const JobRef job_;
   const uint32_t ranks_;
-  uint32_t epoch_ = 0;
-  bool stopped_ = false;  // Decided after epoch_ - 1.
+  uint32_t epoch_;
+  bool stopped_;  // Decided after epoch_ - 1.
   std::optional<absl::Status> closed_;
   std::map<uint32_t, EpochReport> shares_;  // By rank.
   std::map<uint32_t, uint64_t> waiters_;    // By rank.

@@ -6,91 +6,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/dataset/rank_plan.h"
 #include "common/status/errors.h"
-#include "scheduler/job/fact_decision.h"
-#include "scheduler/placement/partition_placer.h"
+#include "scheduler/job/node_text.h"
 
 namespace seraph {
-namespace {
-
-bool SameLife(const Node& a, const Node& b) {
-  return a.name == b.name && a.incarnation == b.incarnation;
-}
-
-std::string Describe(const Node& node) {
-  return absl::StrCat(
-      node.role == NodeRole::kServer ? "server " : "worker ", node.name,
-      node.name == node.address ? "" : absl::StrCat(" (", node.address, ")"));
-}
-
-// What an order was about, where the message of its failure does not say it.
-struct DescribeOrder {
-  std::string operator()(const RunRanks&) const { return "starting ranks: "; }
-  std::string operator()(const AssignPartitions&) const {
-    return "creating tables: ";
-  }
-  std::string operator()(const ReadLedger&) const {
-    return "reading the job's ledger: ";
-  }
-  std::string operator()(const ScanPiece& piece) const {
-    return absl::StrCat("reading ", piece.file.data.path, ": ");
-  }
-  template <typename OfTheShell>
-  std::string operator()(const OfTheShell&) const {
-    return "";
-  }
-};
-
-std::vector<Node> Distinct(const std::vector<Node>& nodes) {
-  std::vector<Node> distinct;
-  for (const Node& node : nodes) {
-    const bool known =
-        std::any_of(distinct.begin(), distinct.end(),
-                    [&](const Node& other) { return SameLife(node, other); });
-    if (!known) distinct.push_back(node);
-  }
-  return distinct;
-}
-
-std::string Names(const std::vector<Node>& nodes) {
-  return absl::StrJoin(Distinct(nodes), ", ",
-                       [](std::string* out, const Node& node) {
-                         absl::StrAppend(out, node.name);
-                       });
-}
-
-std::vector<InputFile> Plain(const std::vector<ResolvedFile>& files) {
-  std::vector<InputFile> plain;
-  for (const ResolvedFile& file : files) plain.push_back(file.file);
-  return plain;
-}
-
-uint64_t StoredBytes(const std::vector<ResolvedFile>& files) {
-  uint64_t bytes = 0;
-  for (const ResolvedFile& file : files) bytes += file.file.data.size_bytes;
-  return bytes;
-}
-
-}  // namespace
 
 JobMachine::JobMachine(JobRef job, JobRequest request,
                        const JobMachineOptions& options, OrderId* last_id,
-                       Moment now, Orders* out)
+                       uint64_t number, Moment now, Orders* out)
     : ref_(std::move(job)),
+      number_(number),
       request_(std::make_shared<const JobRequest>(std::move(request))),
       options_(options),
-      book_(ref_, options.retry, last_id),
-      teardown_(ref_, options.retry, last_id) {
+      last_id_(last_id),
+      book_(std::make_unique<OrderBook>(ref_, options.retry, last_id)),
+      teardown_(std::make_unique<Teardown>(ref_, options.retry, last_id)),
+      roster_(request_->spec.ranks) {
   const JobSpec& spec = request_->spec;
   view_.id = ref_.id;
   view_.name = spec.name;
   view_.submitted = now.wall;
   view_.ranks = spec.ranks;
+  view_.replicas = spec.tables.replicas;
   view_.epochs_total = spec.train.epochs;
   Changed();
-  Log(absl::StrCat("submitted: ", spec.name, ", ", spec.ranks,
-                   spec.ranks == 1 ? " rank, " : " ranks, ",
+  Log(absl::StrCat("submitted: ", spec.name, ", ",
+                   CountText(spec.ranks, "rank"), ", ",
                    SyncModeName(spec.sync.mode)),
       now, out);
 }
@@ -101,27 +42,82 @@ void JobMachine::Wait(absl::string_view reason) {
   Changed();
 }
 
-void JobMachine::Start(NodeChoice choice, size_t first_server, Moment now,
-                       Orders* out) {
-  servers_ = std::move(choice.servers);
-  worker_of_rank_ = std::move(choice.worker_of_rank);
+bool JobMachine::TryStart(ClusterNodes* nodes, size_t first_server, Moment now,
+                          Orders* out) {
+  if (!fences_.empty()) {
+    Wait(absl::StrCat("what it held before to be freed on ", HoldersText()));
+    return false;
+  }
+  const uint32_t replicas = request_->spec.tables.replicas;
+  if (decided_plan_ == nullptr && nodes->servers.size() < replicas) {
+    Wait(absl::StrCat(CountText(replicas, "copy"), " of each partition need ",
+                      CountText(replicas, "server"), "; there ",
+                      nodes->servers.size() == 1 ? "is " : "are ",
+                      nodes->servers.size()));
+    return false;
+  }
+  if (!ChooseNodesNow(nodes)) return false;
   first_server_ = first_server;
   view_.state = JobState::kRunning;
-  view_.started = now.wall;
-  view_.waiting_for.clear();
-  Enter(JobPhase::kScanning);
-  Log(absl::StrCat("started: servers ", Names(servers_), "; workers ",
-                   Names(worker_of_rank_)),
+  if (!view_.started.has_value()) view_.started = now.wall;
+  Log(absl::StrCat("started: servers ", NodeNames(servers_), "; workers ",
+                   NodeNames(roster_.Workers())),
       now, out);
-  book_.Send(std::nullopt, ResolveFiles{request_}, now, out);
+  if (decided_plan_ == nullptr) {
+    BeginScanning(now, out);
+  } else {
+    Place(now, out);
+  }
+  return true;
 }
 
 uint32_t JobMachine::RanksOn(const Node& worker) const {
-  if (view_.state == JobState::kPending) return 0;
-  if (HasEnded(view_.state) && !teardown_.Holds(worker)) return 0;
-  return std::count_if(
-      worker_of_rank_.begin(), worker_of_rank_.end(),
-      [&](const Node& node) { return SameLife(node, worker); });
+  uint32_t ranks = 0;
+  if (view_.state == JobState::kRunning) ranks += roster_.CountOn(worker);
+  for (const Fence& fence : fences_) {
+    if (!fence.teardown->Holds(worker)) continue;
+    ranks += RankRoster(fence.ranks).CountOn(worker);
+  }
+  return ranks;
+}
+
+void JobMachine::AddHeld(std::map<uint64_t, HeldReplicas>* held) const {
+  if (map_ != nullptr) map_->AddHeld(held);
+}
+
+bool JobMachine::HoldsReplicasOn(uint64_t incarnation) const {
+  return map_ != nullptr && map_->Holds(incarnation);
+}
+
+void JobMachine::Advance(ClusterNodes* nodes, Moment now, Orders* out) {
+  if (view_.state != JobState::kRunning || publishing_) return;
+  if (view_.phase == JobPhase::kRecovering) return Recover(nodes, now, out);
+  HandOut(nodes, now, out);
+  if (HasTables()) {
+    map_->Plan(nodes->servers, cuts_ == nullptr || !cuts_->taking(),
+               now.steady);
+    DoReplicaWork(now, out);
+  }
+  if (view_.state != JobState::kRunning ||
+      view_.phase == JobPhase::kRecovering) {
+    return;
+  }
+  LookAtCheckpoints(now, out);
+  const std::vector<uint32_t> waiting = roster_.Waiting();
+  if (!waiting.empty()) {
+    Wait(absl::StrCat("a worker for ", RanksText(waiting), ": ",
+                      RoomText(*nodes)));
+  } else if (HasTables() && !map_->AllLed()) {
+    Wait("new primaries of partitions whose server is gone");
+  } else if (HasTables() &&
+             map_->LeastInSync() < request_->spec.tables.min_in_sync) {
+    Wait(absl::StrCat("servers: a partition has ",
+                      CountText(map_->LeastInSync(), "copy in step"),
+                      ", and tables.min_in_sync is ",
+                      request_->spec.tables.min_in_sync));
+  } else {
+    Wait("");
+  }
 }
 
 void JobMachine::Cancel(Moment now, Orders* out) {
@@ -132,19 +128,31 @@ void JobMachine::Cancel(Moment now, Orders* out) {
 
 void JobMachine::Abort(Moment now, Orders* out) {
   if (HasEnded(view_.state)) return;
-  Fail("the scheduler was stopped; start it again and submit the job again",
-       now, out);
+  Fail(
+      "the scheduler was stopped, and keeps nothing over a restart "
+      "(scheduler.store); start it again and submit the job again",
+      now, out);
 }
 
 bool JobMachine::Take(const Reply& reply, Moment now, Orders* out) {
-  std::optional<ClosedOrder> closed = book_.Close(reply.order);
-  if (!closed.has_value()) return teardown_.Take(reply, now, out);
-  if (!reply.status.ok()) {
-    OnFailure(*std::move(closed), reply.status, now, out);
-    return true;
+  std::optional<ClosedOrder> closed = book_->Close(reply.order);
+  if (!closed.has_value()) {
+    for (Fence& fence : fences_) {
+      if (!fence.teardown->Take(reply, now, out)) continue;
+      fences_.remove_if([](const Fence& f) { return f.teardown->done(); });
+      AnswerPaused(out);
+      return true;
+    }
+    return false;
   }
-  const Order& order = closed->order;
-  if (const auto* files = std::get_if<ResolvedFiles>(&reply.body)) {
+  const Order order = closed->order;
+  if (IsOfCheckpoint(order.body)) {
+    CheckpointSteps steps;
+    cuts_->Take(order, reply.status, reply.body, &steps);
+    Apply(steps, now, out);
+  } else if (!reply.status.ok()) {
+    OnFailure(*std::move(closed), reply.status, now, out);
+  } else if (const auto* files = std::get_if<ResolvedFiles>(&reply.body)) {
     OnResolved(*files, now, out);
   } else if (const auto* facts = std::get_if<DatasetFacts>(&reply.body)) {
     OnScanned(order, *facts, now, out);
@@ -155,11 +163,14 @@ bool JobMachine::Take(const Reply& reply, Moment now, Orders* out) {
   } else if (const auto* scores = std::get_if<MergedScores>(&reply.body)) {
     OnMerged(*scores, now, out);
   } else if (std::holds_alternative<Exported>(reply.body)) {
-    Publish(order.id, now, out);
+    exported_ = order.id;
+    PublishIfReady(now, out);
   } else if (const auto* published = std::get_if<Published>(&reply.body)) {
     OnPublished(*published, now, out);
   } else if (std::holds_alternative<LoadInitModel>(order.body)) {
     Train(now, out);
+  } else {
+    TakeReplicaReply(order, reply.body, now, out);
   }
   return true;
 }
@@ -167,6 +178,10 @@ bool JobMachine::Take(const Reply& reply, Moment now, Orders* out) {
 void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
                            Moment now, Orders* out) {
   const Order& order = closed.order;
+  if (std::holds_alternative<ExportModel>(order.body) ||
+      std::holds_alternative<LoadInitModel>(order.body)) {
+    return OnExportFailure(std::move(closed), status, now, out);
+  }
   if (!order.to.has_value()) {
     const bool full = status.code() == absl::StatusCode::kResourceExhausted;
     return Fail(
@@ -174,23 +189,34 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
                      full ? "; free some space and submit the job again" : ""),
         now, out);
   }
-  const std::string what = absl::StrCat(
-      Describe(*order.to), ": ", std::visit(DescribeOrder(), order.body));
-  if (IsTransient(status)) {
-    const auto* reading = std::get_if<ReadLedger>(&order.body);
-    if (reading != nullptr && !reading->last) {
+  if (FailReplicaOrder(&closed, status, now, out)) return;
+  const std::string what =
+      absl::StrCat(Describe(*order.to), ": ", DescribeOrder(order.body));
+  // Of another incarnation, whose registration will tell; or of a scheduler
+  // that has been replaced, and stops.
+  const bool other_life =
+      status.code() == absl::StatusCode::kFailedPrecondition &&
+      ReasonOf(status) != "FOLDER_NOT_SHARED";
+  if (IsTransient(status) || other_life) {
+    if (std::holds_alternative<ReadLedger>(order.body)) {
       next_reading_ = now.steady + options_.ledger_interval;
       return;
     }
-    // Its ranks were started all the same, and are done.
-    if (std::holds_alternative<RunRanks>(order.body) && AllRanksDone()) return;
-    if (book_.Retry(std::move(closed), now)) return;
+    if (auto* run = std::get_if<RunRanks>(&closed.order.body)) {
+      // Its ranks were started all the same, and are done.
+      if (roster_.RanksOf(*order.to).empty()) return;
+      run->plan = plan_;
+    }
+    if (book_->Retry(std::move(closed), now)) return;
     return Fail(
         absl::StrCat(what, "no success for ",
                      absl::FormatDuration(options_.retry.give_up),
                      " although the node sends heartbeats (", status.message(),
                      "); check its address in the cluster file"),
         now, out);
+  }
+  if (std::holds_alternative<AssignPartitions>(order.body)) {
+    return OnNotPlaced(*order.to, status, now, out);
   }
   if (!std::holds_alternative<ScanPiece>(order.body)) {
     return Fail(absl::StrCat(what, status.message()), now, out);
@@ -213,190 +239,64 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
 }
 
 void JobMachine::TakeProgress(OrderId order, double fraction) {
-  if (!book_.IsOpen(order)) return;
+  if (!book_->IsOpen(order)) return;
   view_.phase_fraction = fraction;
   Changed();
 }
 
-void JobMachine::OnResolved(const ResolvedFiles& files, Moment now,
-                            Orders* out) {
-  output_proven_ = true;
-  files_ = files;
-  const JobSpec& spec = request_->spec;
-  const auto job_yaml = std::make_shared<const std::string>(ToYaml(spec));
-  std::vector<ScanPiece> pieces;
-  for (const bool validation : {false, true}) {
-    const std::vector<ResolvedFile>& part =
-        validation ? files_.validation : files_.train;
-    const uint64_t block_bytes = BlockBytes(StoredBytes(part), spec.ranks,
-                                            spec.data.options.block_bytes);
-    for (ScanPiece& piece : CutIntoPieces(part, validation, block_bytes,
-                                          options_.scan_piece_bytes)) {
-      piece.job_yaml = job_yaml;
-      pieces.push_back(std::move(piece));
-    }
-  }
-  Log(absl::StrCat("reading ", files_.train.size(), " training and ",
-                   files_.validation.size(), " validation files, ",
-                   StoredBytes(files_.train) + StoredBytes(files_.validation),
-                   " bytes"),
-      now, out);
-  std::vector<Node> workers = Distinct(worker_of_rank_);
-  for (const Node& worker : workers) teardown_.Add(worker);
-  scan_.emplace(std::move(pieces), std::move(workers),
-                options_.scans_in_flight);
-  Changed();
-  SendScans(now, out);
-}
-
-void JobMachine::SendScans(Moment now, Orders* out) {
-  while (std::optional<ScanSchedule::Next> next = scan_->TakeNext()) {
-    book_.Send(next->worker, std::move(next->piece), now, out);
-  }
-}
-
-void JobMachine::OnScanned(const Order& order, DatasetFacts facts, Moment now,
-                           Orders* out) {
-  scan_->Finish(std::get<ScanPiece>(order.body), *order.to, std::move(facts));
-  view_.phase_fraction = scan_->fraction();
-  Changed();
-  SendScans(now, out);
-  if (scan_->done()) Place(now, out);
-}
-
-void JobMachine::Place(Moment now, Orders* out) {
-  absl::StatusOr<JobPlan> decided = DecideFacts(
-      ref_, *request_, options_.default_partitions,
-      {Plain(files_.train), scan_->TakeParts(false), Plain(files_.validation),
-       scan_->TakeParts(true), files_.init});
-  scan_.reset();
-  if (!decided.ok()) return Fail(decided.status().message(), now, out);
-  decided->worker_of_rank = worker_of_rank_;
-  decided->partitions =
-      PlacePartitions(servers_, decided->tables, first_server_);
-  plan_ = std::make_shared<const JobPlan>(*std::move(decided));
-
-  view_.records_read = TrainRecords(plan_->train);
-  view_.records_bad = BadRecords(plan_->train);
-  view_.epoch_examples_total = view_.records_read;
-  view_.warnings = DataWarnings(*plan_);
-  Log(absl::StrCat("read ", view_.records_read, " records, ", view_.records_bad,
-                   " bad; an epoch has ", plan_->steps_per_epoch, " steps"),
-      now, out);
-  for (const std::string& warning : view_.warnings) {
-    Log(absl::StrCat("warning: ", warning), now, out);
-  }
-  Enter(JobPhase::kPlacing);
-  for (const Node& server : servers_) {
-    AssignPartitions order{plan_, {}, std::nullopt};
-    for (const PartitionPlacement& placement : plan_->partitions) {
-      if (placement.primary.name == server.name) {
-        order.partitions.push_back(placement);
-      }
-    }
-    if (order.partitions.empty()) continue;
-    unplaced_.insert(server.name);
-    teardown_.Add(server);
-    book_.Send(server, std::move(order), now, out);
-  }
-}
-
-void JobMachine::OnPlaced(ClosedOrder closed, const Placed& placed, Moment now,
-                          Orders* out) {
-  const Node& server = *closed.order.to;
-  if (placed.incarnation != server.incarnation ||
-      placed.generation != ref_.generation) {
-    // Of another life; what became of this one is yet to be told.
-    return OnFailure(std::move(closed),
-                     absl::UnavailableError("the answer is of another life"),
-                     now, out);
-  }
-  unplaced_.erase(server.name);
-  if (unplaced_.empty()) Load(now, out);
-}
-
-void JobMachine::Load(Moment now, Orders* out) {
-  if (request_->spec.init_model.empty()) return Train(now, out);
-  Enter(JobPhase::kLoading);
-  const std::string path =
-      PathOf(request_->base_directory, request_->spec.init_model);
-  Log(absl::StrCat("loading ", path), now, out);
-  book_.Send(std::nullopt, LoadInitModel{plan_, path}, now, out);
-}
-
-void JobMachine::Export(Moment now, Orders* out) {
-  Enter(JobPhase::kExporting);
-  Log("exporting", now, out);
-  book_.Send(std::nullopt, ExportModel{plan_}, now, out);
-}
-
-void JobMachine::Publish(OrderId exported, Moment now, Orders* out) {
-  publishing_ = true;
-  view_.phase_fraction = 1;
-  Changed();
-  JobView record = view_;
-  record.state = JobState::kSucceeded;
-  record.phase = JobPhase::kEnded;
-  record.ended = now.wall;
-  book_.Send(std::nullopt, PublishModel{exported, plan_, std::move(record)},
-             now, out);
-}
-
-void JobMachine::OnPublished(const Published& published, Moment now,
-                             Orders* out) {
-  view_.model_path = ModelPath(request_->spec, request_->base_directory);
-  view_.model_digest = published.digest;
-  if (!published.warning.empty()) {
-    view_.warnings.push_back(published.warning);
-    Log(absl::StrCat("warning: ", published.warning), now, out);
-  }
-  Log(absl::StrCat("succeeded: ", view_.model_path, " ", view_.model_digest),
-      now, out);
-  End(JobState::kSucceeded, now, out);
-}
-
 void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
                           Orders* out) {
-  teardown_.ForgetNode(node);
-  if (view_.state != JobState::kRunning || publishing_) return;
-  if (node.role == NodeRole::kWorker) {
-    if (AllRanksDone() || RanksOn(node) == 0) return;
-    return Fail(
-        absl::StrCat(Describe(node), " ", what, " in the phase '",
-                     JobPhaseName(view_.phase), "'; it had ", RanksText(node),
-                     ". Start it again and submit the job again"),
-        now, out);
+  for (Fence& fence : fences_) fence.teardown->ForgetNode(node);
+  fences_.remove_if([](const Fence& f) { return f.teardown->done(); });
+  teardown_->ForgetNode(node);
+  AnswerPaused(out);
+  if (view_.state != JobState::kRunning) return;
+  book_->ForgetNode(node);
+  if (publishing_) return;
+  if (node.role == NodeRole::kWorker) return LoseWorker(node, what, now, out);
+
+  std::erase_if(servers_, [&](const Node& server) {
+    return server.incarnation == node.incarnation;
+  });
+  if (map_ == nullptr || !map_->Holds(node.incarnation)) return;
+  const std::string loss = absl::StrCat(
+      Describe(node), " ", what, " in the phase '", JobPhaseName(view_.phase),
+      "' with partitions of the job");
+  if (!HasTables()) return GoBack(loss, now, out);
+  excused_ = true;
+  map_->LoseNode(node);
+  CheckpointSteps steps;
+  cuts_->LoseServer(node, &steps);
+  Apply(steps, now, out);
+  if (map_->lost()) {
+    return GoBack(absl::StrCat(loss, ", whose last copy it had"), now, out);
   }
-  if (plan_ == nullptr) {
-    std::erase_if(servers_,
-                  [&](const Node& server) { return SameLife(server, node); });
-    if (!servers_.empty()) return;
-    return Fail(absl::StrCat("the last server, ", Describe(node), ", ", what,
-                             " before the tables were created. Start servers "
-                             "and submit the job again"),
-                now, out);
-  }
-  const auto partitions =
-      std::count_if(plan_->partitions.begin(), plan_->partitions.end(),
-                    [&](const PartitionPlacement& placement) {
-                      return SameLife(placement.primary, node);
-                    });
-  if (partitions == 0) return;
-  Fail(absl::StrCat(Describe(node), " ", what, " in the phase '",
-                    JobPhaseName(view_.phase), "'; it held ", partitions,
-                    " of the job's ", plan_->partitions.size(),
-                    " partitions, whose only copies are lost. Start it again "
-                    "and submit the job again"),
-       now, out);
+  ++view_.recoveries;
+  Log(absl::StrCat(loss, "; the other copies take over"), now, out);
+  DoReplicaWork(now, out);
 }
 
 void JobMachine::Tick(Moment now, Orders* out) {
-  book_.Tick(now, out);
-  teardown_.Tick(now, out);
-  if (view_.phase == JobPhase::kTraining && !book_.IsOpen(ledger_order_) &&
-      !AllRanksDone() && now.steady >= next_reading_) {
-    ReadLedgerNow(now, out);
+  book_->Tick(now, out);
+  for (Fence& fence : fences_) fence.teardown->Tick(now, out);
+  if (view_.state != JobState::kRunning || publishing_) return;
+  if (view_.phase == JobPhase::kTraining) {
+    if (!ledger_complete_ && !book_->IsOpen(ledger_order_) &&
+        now.steady >= next_reading_) {
+      ReadLedgerNow(now, out);
+    }
+    LookForStalledRank(now, out);
   }
+  if (view_.phase == JobPhase::kExporting && export_at_.has_value() &&
+      now.steady >= *export_at_ && map_->AllLed()) {
+    Export(now, out);
+  }
+}
+
+void JobMachine::Send(const Node& node, OrderBody body, Moment now,
+                      Orders* out) {
+  teardown_->Add(node);
+  book_->Send(node, std::move(body), now, out);
 }
 
 void JobMachine::Fail(absl::string_view error, Moment now, Orders* out) {
@@ -405,19 +305,38 @@ void JobMachine::Fail(absl::string_view error, Moment now, Orders* out) {
   End(JobState::kFailed, now, out);
 }
 
-void JobMachine::End(JobState state, Moment now, Orders* out) {
-  view_.state = state;
-  view_.ended = now.wall;
-  view_.waiting_for.clear();
-  Enter(JobPhase::kEnded);
-  const std::vector<Order> open = book_.Release();
+std::vector<Order> JobMachine::DropOrders(Orders* out) {
+  std::vector<Order> open = book_->Release();
   for (const Order& order : open) {
     out->push_back({0, ref_, std::nullopt, Abandon{order.id}});
   }
-  if (barrier_.has_value()) {
-    barrier_->Close(absl::AbortedError(absl::StrCat("the job has ended: ",
-                                                    JobStateName(state))),
-                    out);
+  if (exported_ != 0 && !publishing_) {
+    out->push_back({0, ref_, std::nullopt, Abandon{exported_}});
+    exported_ = 0;
+  }
+  return open;
+}
+
+void JobMachine::End(JobState state, Moment now, Orders* out) {
+  Leave(absl::StrCat("the job has ended: ", JobStateName(state)), now, out);
+  view_.state = state;
+  view_.ended = now.wall;
+  view_.waiting_for.clear();
+  view_.least_in_sync = 0;
+  Enter(JobPhase::kEnded);
+  const absl::Status ended = absl::FailedPreconditionError(
+      absl::StrCat("the job has ended: ", JobStateName(state)));
+  Answer(&asking_, ended, out);
+  Answer(&waiting_, ended, out);
+  Answer(&pausing_, ended, out);
+  pause_wanted_ = false;
+  if (request_->spec.checkpoint.has_value() && output_proven_) {
+    out->push_back(
+        {0, ref_, std::nullopt,
+         RemoveFiles{{absl::StrCat(
+             CheckpointPath(request_->spec, request_->base_directory, "",
+                            ref_.id),
+             "/", kFolderToken)}}});
   }
   if (output_proven_ && state != JobState::kSucceeded) {
     out->push_back(
@@ -425,10 +344,7 @@ void JobMachine::End(JobState state, Moment now, Orders* out) {
          WriteRecord{RecordPath(request_->spec, request_->base_directory),
                      view_}});
   }
-  teardown_.Start(open, now, out);
-  plan_.reset();
-  scan_.reset();
-  files_ = ResolvedFiles();
+  decided_plan_.reset();
 }
 
 void JobMachine::Enter(JobPhase phase) {
@@ -440,6 +356,24 @@ void JobMachine::Enter(JobPhase phase) {
 void JobMachine::Log(absl::string_view text, Moment now, Orders* out) const {
   out->push_back({0, ref_, std::nullopt,
                   LogLine{now.wall, std::string(text.data(), text.size())}});
+}
+
+void JobMachine::Warn(absl::string_view text, Moment now, Orders* out) {
+  view_.warnings.emplace_back(text.data(), text.size());
+  Changed();
+  Log(absl::StrCat("warning: ", text), now, out);
+}
+
+bool JobMachine::NothingHeld() const { return fences_.empty(); }
+
+std::string JobMachine::HoldersText() const {
+  std::vector<Node> holders;
+  for (const Fence& fence : fences_) {
+    for (Node& node : fence.teardown->Holders()) {
+      holders.push_back(std::move(node));
+    }
+  }
+  return NodeNames(holders);
 }
 
 }  // namespace seraph

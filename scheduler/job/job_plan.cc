@@ -19,4 +19,13 @@ std::string RecordPath(const JobSpec& spec, const std::string& base_directory) {
   return PathOf(PathOf(base_directory, spec.output_directory), "result.json");
 }
 
+std::string CheckpointPath(const JobSpec& spec,
+                           const std::string& base_directory,
+                           const std::string& root, const std::string& job) {
+  if (spec.checkpoint.has_value()) {
+    return PathOf(PathOf(base_directory, spec.checkpoint->directory), job);
+  }
+  return root.empty() ? "" : PathOf(root, job);
+}
+
 }  // namespace seraph

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cluster/node.h"
+#include "absl/time/time.h"
 #include "common/cluster/partition_placement.h"
 #include "common/dataset/dataset_facts.h"
 #include "common/dataset/label_map.h"
@@ -24,7 +24,7 @@ struct JobRequest {
   std::string submission_id;   // "": none.
 };
 
-// Decided once and never changed; orders share it.
+// Decided once; orders share it.
 struct JobPlan {
   JobRef job;
   JobSpec spec;      // With the classes that the data has.
@@ -41,9 +41,16 @@ struct JobPlan {
   // ssp, and in asp where the epoch's end has work to do.
   bool epoch_barrier = true;
 
+  // What changes with the generation and with each change of servers.
   std::vector<PartitionPlacement> partitions;
-  std::vector<Node> worker_of_rank;  // [spec.ranks].
+  uint64_t placements_version = 0;  // Of `partitions`.
+
+  absl::Duration lease = absl::Seconds(5);  // The heartbeat timeout.
 };
+
+// The file by which servers prove that they see the folder of a job's
+// checkpoints.
+inline constexpr char kFolderToken[] = "folder.token";
 
 // The absolute path of `path`, which starts at `base_directory` if it is
 // relative.
@@ -53,6 +60,12 @@ std::string PathOf(const std::string& base_directory, const std::string& path);
 // writable lie.
 std::string ModelPath(const JobSpec& spec, const std::string& base_directory);
 std::string RecordPath(const JobSpec& spec, const std::string& base_directory);
+
+// Where a job's checkpoints lie: below its own directory, or `root` where it has
+// none; "" if there is neither.
+std::string CheckpointPath(const JobSpec& spec,
+                           const std::string& base_directory,
+                           const std::string& root, const std::string& job);
 
 }  // namespace seraph
 

@@ -19,6 +19,11 @@ std::string MetricsText(const MetricValues& metrics) {
   });
 }
 
+// Clocks from the start of the job.
+uint64_t ClocksOf(Clock clock, uint64_t steps_per_epoch) {
+  return clock.epoch * steps_per_epoch + clock.step;
+}
+
 std::optional<double> ValueOf(const MetricValues& metrics,
                               absl::string_view name) {
   for (const auto& [known, value] : metrics) {
@@ -29,77 +34,44 @@ std::optional<double> ValueOf(const MetricValues& metrics,
 
 }  // namespace
 
-void JobMachine::Train(Moment now, Orders* out) {
+void JobMachine::BeginTraining(Moment now) {
   const JobSpec& spec = plan_->spec;
-  progress_.emplace(spec.ranks);
-  if (plan_->epoch_barrier) barrier_.emplace(ref_, spec.ranks);
+  if (!progress_.has_value()) progress_.emplace(spec.ranks);
+  const bool stopped = !decided_.empty() && decided_.back().stop;
+  barrier_.reset();
+  if (plan_->epoch_barrier) {
+    barrier_.emplace(ref_, spec.ranks, decided_.size(), stopped);
+  }
+  early_stop_.reset();
   if (spec.train.stop.has_value()) {
     early_stop_.emplace(spec.train.stop->patience,
                         LargerIsBetter(spec.train.stop->metric));
+    if (!decided_.empty()) {
+      early_stop_->Restore(decided_.back().best,
+                           decided_.back().epochs_without);
+    }
   }
+  cuts_ = std::make_unique<CheckpointMachine>(CheckpointMachine::Options{
+      .directory =
+          CheckpointPath(spec, plan_->base_directory,
+                         options_.checkpoint_directory, ref_.id),
+      .keep = spec.checkpoint.value_or(CheckpointSpec()).keep,
+      .one_clock = spec.sync.mode == SyncMode::kBsp});
+  ledger_complete_ = false;
+  cut_clocks_ = 0;
+  if (origin_.has_value()) NoteClocks(origin_->clocks);
   Enter(JobPhase::kTraining);
-  Log("training", now, out);
   epoch_began_ = now.steady;
   next_reading_ = now.steady + options_.ledger_interval;
-
-  std::vector<Node> told;
-  for (const Node& worker : worker_of_rank_) {
-    if (std::find(told.begin(), told.end(), worker) != told.end()) continue;
-    told.push_back(worker);
-    RunRanks order{plan_, {}};
-    for (uint32_t rank = 0; rank < spec.ranks; ++rank) {
-      if (worker_of_rank_[rank] == worker) {
-        order.ranks.push_back({.rank = rank, .attempt = 1});
-      }
-    }
-    teardown_.Add(worker);
-    book_.Send(worker, std::move(order), now, out);
-  }
+  roster_.Excuse(now.steady);
 }
 
-absl::Status JobMachine::CheckLife(const JobRef& job,
-                                   const RankRef& rank) const {
-  if (job.generation != ref_.generation) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", ref_.id, " is in generation ", ref_.generation,
-                     ", the message in ", job.generation));
+void JobMachine::Train(Moment now, Orders* out) {
+  BeginTraining(now);
+  Log("training", now, out);
+  for (const Node& worker : roster_.Workers()) {
+    RunRanksOn(worker, roster_.RanksOf(worker), now, out);
   }
-  if (rank.rank >= view_.ranks || rank.attempt != 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", rank.rank, " of ", view_.ranks,
-                     " has no attempt ", rank.attempt));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status JobMachine::EndRank(const JobRef& job, const RankRef& rank,
-                                 uint64_t incarnation,
-                                 const absl::Status& status, Moment now,
-                                 Orders* out) {
-  if (HasEnded(view_.state)) return absl::OkStatus();
-  if (absl::Status life = CheckLife(job, rank); !life.ok()) return life;
-  if (view_.phase != JobPhase::kTraining) {
-    // It was done before, and this is a repeat.
-    if (ranks_done_.contains(rank.rank)) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", ref_.id, " does not train"));
-  }
-  const Node& worker = worker_of_rank_[rank.rank];
-  if (worker.incarnation != incarnation) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "rank ", rank.rank, " is run by another incarnation or worker"));
-  }
-  if (!status.ok()) {
-    if (!ranks_done_.contains(rank.rank)) {
-      Fail(absl::StrCat("rank ", rank.rank, " on worker ", worker.name, ": ",
-                        status.message()),
-           now, out);
-    }
-    return absl::OkStatus();
-  }
-  if (!ranks_done_.insert(rank.rank).second) return absl::OkStatus();
-  if (AllRanksDone()) ReadLedgerNow(now, out);
-  return absl::OkStatus();
 }
 
 absl::Status JobMachine::ShareEpoch(const JobRef& job, EpochReport share,
@@ -132,7 +104,7 @@ absl::Status JobMachine::ShareEpoch(const JobRef& job, EpochReport share,
   if (merge.files.empty()) {
     DecideEpoch(std::nullopt, now, out);
   } else {
-    book_.Send(std::nullopt, std::move(merge), now, out);
+    book_->Send(std::nullopt, std::move(merge), now, out);
   }
   return absl::OkStatus();
 }
@@ -150,14 +122,14 @@ void JobMachine::DecideEpoch(std::optional<double> auc, Moment now,
     sums.Add(*MetricSums::FromArray(share.sums));  // Checked when it came.
     train_seconds = std::max(train_seconds, share.train_seconds);
   }
-  EpochEnd& end = decided_.emplace_back();
+  EpochDecision end;
   end.seconds = train_seconds > 0 ? absl::Seconds(train_seconds)
                                   : now.steady - epoch_began_;
   if (spec.data.HasValidation()) {
     end.validation = ReportMetrics(spec.model.kind, sums, auc);
   }
   const uint32_t epoch = barrier_->epoch();
-  bool stop = epoch + 1 >= spec.train.epochs;
+  end.stop = epoch + 1 >= spec.train.epochs;
   if (early_stop_.has_value()) {
     const std::string& metric = spec.train.stop->metric;
     const std::optional<double> value = ValueOf(end.validation, metric);
@@ -168,28 +140,43 @@ void JobMachine::DecideEpoch(std::optional<double> auc, Moment now,
                        epoch + 1, "; choose another metric or other data"),
           now, out);
     }
-    if (early_stop_->Observe(*value) && !stop) {
-      stop = true;
+    if (early_stop_->Observe(*value) && !end.stop) {
+      end.stop = true;
       Log(absl::StrCat("stopped after epoch ", epoch + 1, ": ", metric,
                        " was no better for ", spec.train.stop->patience,
                        " epochs"),
           now, out);
     }
+    end.best = early_stop_->best();
+    end.epochs_without = early_stop_->epochs_without();
   }
+  const bool stop = end.stop;
+  decided_.push_back(std::move(end));
   epoch_began_ = now.steady;
+  let_go_ = stop;
+  if (!CutAtEpochsEnd(now, out)) LetRanksGo(stop, now, out);
+}
+
+void JobMachine::LetRanksGo(bool stop, Moment now, Orders* out) {
+  let_go_.reset();
+  epoch_began_ = now.steady;
+  roster_.Excuse(now.steady);
   barrier_->Decide(stop, out);
   ShowProgress(now, out);
   ReadLedgerNow(now, out);
 }
 
 void JobMachine::ReadLedgerNow(Moment now, Orders* out) {
-  if (book_.Close(ledger_order_).has_value()) {
+  if (book_->Close(ledger_order_).has_value()) {
     // It may have been answered before what is to be read.
     out->push_back({0, ref_, std::nullopt, Abandon{ledger_order_}});
   }
-  ledger_order_ =
-      book_.Send(plan_->partitions.front().primary,
-                 ReadLedger{progress_->finished(), AllRanksDone()}, now, out);
+  next_reading_ = now.steady + options_.ledger_interval;
+  const Node& primary = plan_->partitions.front().primary;
+  if (primary.incarnation == 0) return;  // One is being chosen.
+  teardown_->Add(primary);
+  ledger_order_ = book_->Send(
+      primary, ReadLedger{progress_->finished(), roster_.AllDone()}, now, out);
 }
 
 void JobMachine::OnLedger(const ReadLedger& order, const LedgerReading& reading,
@@ -199,6 +186,14 @@ void JobMachine::OnLedger(const ReadLedger& order, const LedgerReading& reading,
   if (!reading.failure.empty()) return Fail(reading.failure, now, out);
   if (absl::Status taken = progress_->Take(reading, now.steady); !taken.ok()) {
     return Fail(absl::StrCat("the job's ledger: ", taken.message()), now, out);
+  }
+  std::vector<Clock> clocks;
+  for (const RankReading& rank : reading.ranks) clocks.push_back(rank.clock);
+  roster_.See(clocks, now.steady);
+  for (size_t rank = 0; rank < clocks.size(); ++rank) {
+    const Clock before =
+        origin_.has_value() ? origin_->clocks[rank] : Clock();
+    if (clocks[rank] > before) times_back_ = 0;
   }
   if (reading.skipped_rows > 0) {
     const std::string warning =
@@ -210,7 +205,19 @@ void JobMachine::OnLedger(const ReadLedger& order, const LedgerReading& reading,
     view_.warnings.push_back(warning);
   }
   ShowProgress(now, out);
-  if (order.last) Export(now, out);
+  const std::optional<CheckpointSpec>& checkpoint = plan_->spec.checkpoint;
+  if (checkpoint.has_value() && checkpoint->every_clocks > 0 &&
+      ClocksOf(*std::min_element(clocks.begin(), clocks.end()),
+               plan_->steps_per_epoch) >=
+          cut_clocks_ + checkpoint->every_clocks) {
+    cut_owed_ = true;
+  }
+  CheckpointSteps steps;
+  SendManifestIfReady(&steps);
+  Apply(steps, now, out);
+  if (!order.last || view_.phase != JobPhase::kTraining) return;
+  ledger_complete_ = true;
+  Export(now, out);
 }
 
 void JobMachine::ShowProgress(Moment now, Orders* out) {
@@ -252,13 +259,64 @@ void JobMachine::ShowProgress(Moment now, Orders* out) {
   Changed();
 }
 
-std::string JobMachine::RanksText(const Node& worker) const {
-  std::vector<uint32_t> ranks;
-  for (uint32_t rank = 0; rank < worker_of_rank_.size(); ++rank) {
-    if (worker_of_rank_[rank] == worker) ranks.push_back(rank);
+void JobMachine::Export(Moment now, Orders* out) {
+  if (view_.phase != JobPhase::kExporting) {
+    Enter(JobPhase::kExporting);
+    Log("exporting", now, out);
+    export_since_ = now.steady;
   }
-  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ",
-                      absl::StrJoin(ranks, ", "));
+  export_at_.reset();
+  if (!map_->AllLed()) {
+    export_at_ = now.steady;
+    return;
+  }
+  export_order_ = book_->Send(std::nullopt, ExportModel{plan_}, now, out);
+}
+
+void JobMachine::OnExportFailure(ClosedOrder closed, const absl::Status& status,
+                                 Moment now, Orders* out) {
+  // A server is out of reach, or was replaced meanwhile: what that means is
+  // about to be told.
+  const bool passing =
+      IsTransient(status) || status.code() == absl::StatusCode::kNotFound ||
+      status.code() == absl::StatusCode::kAborted ||
+      status.code() == absl::StatusCode::kFailedPrecondition;
+  if (std::holds_alternative<LoadInitModel>(closed.order.body)) {
+    if (passing && book_->Retry(std::move(closed), now)) return;
+  } else if (passing &&
+             now.steady - export_since_ < options_.retry.give_up) {
+    export_at_ = now.steady + options_.retry.pause_max;
+    return;
+  }
+  const bool full = status.code() == absl::StatusCode::kResourceExhausted;
+  Fail(absl::StrCat(status.message(),
+                    full ? "; free some space and submit the job again" : ""),
+       now, out);
+}
+
+void JobMachine::PublishIfReady(Moment now, Orders* out) {
+  if (exported_ == 0 || publishing_) return;
+  // The last checkpoint is finished first.
+  if (!cuts_->idle() || cut_owed_ || !asking_.empty()) return;
+  publishing_ = true;
+  view_.phase_fraction = 1;
+  Changed();
+  JobView record = view_;
+  record.state = JobState::kSucceeded;
+  record.phase = JobPhase::kEnded;
+  record.ended = now.wall;
+  book_->Send(std::nullopt, PublishModel{exported_, plan_, std::move(record)},
+              now, out);
+}
+
+void JobMachine::OnPublished(const Published& published, Moment now,
+                             Orders* out) {
+  view_.model_path = ModelPath(request_->spec, request_->base_directory);
+  view_.model_digest = published.digest;
+  if (!published.warning.empty()) Warn(published.warning, now, out);
+  Log(absl::StrCat("succeeded: ", view_.model_path, " ", view_.model_digest),
+      now, out);
+  End(JobState::kSucceeded, now, out);
 }
 
 }  // namespace seraph

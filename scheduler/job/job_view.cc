@@ -1,5 +1,8 @@
 #include "scheduler/job/job_view.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace seraph {
 
 absl::string_view JobStateName(JobState state) {
@@ -18,6 +21,15 @@ absl::string_view JobStateName(JobState state) {
       return "CANCELLED";
   }
   return "";
+}
+
+bool SameBits(const MetricValues& a, const MetricValues& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first &&
+                             std::bit_cast<uint64_t>(x.second) ==
+                                 std::bit_cast<uint64_t>(y.second);
+                    });
 }
 
 bool HasEnded(JobState state) {
@@ -39,6 +51,8 @@ absl::string_view JobPhaseName(JobPhase phase) {
       return "training";
     case JobPhase::kExporting:
       return "exporting";
+    case JobPhase::kRecovering:
+      return "recovering";
     case JobPhase::kEnded:
       return "";
   }

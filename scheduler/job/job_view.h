@@ -35,15 +35,19 @@ enum class JobPhase {
   kPlacing,   // Creates the tables on the servers.
   kLoading,   // The rows of a saved model.
   kTraining,
-  kExporting,  // Writes the model.
-  kEnded,
+  kExporting,   // Writes the model.
+  kRecovering,  // Goes back to its last checkpoint, or to its start.
+  kEnded,       // Or paused.
 };
 
-// "waiting", "scanning", ...; "" once it has ended.
+// "waiting", "scanning", ...; "" once it has ended, and while it is paused.
 absl::string_view JobPhaseName(JobPhase phase);
 
 // By name, in the order of common/metrics/metric_sums.h.
 using MetricValues = std::vector<std::pair<std::string, double>>;
+
+// Whether they are the same to the bit: a value may be no number.
+bool SameBits(const MetricValues& a, const MetricValues& b);
 
 struct EpochView {
   uint32_t epoch = 0;     // From 1.
@@ -52,7 +56,23 @@ struct EpochView {
   MetricValues train;
   MetricValues validation;
 
-  friend bool operator==(const EpochView&, const EpochView&) = default;
+  friend bool operator==(const EpochView& a, const EpochView& b) {
+    return a.epoch == b.epoch && a.examples == b.examples &&
+           a.seconds == b.seconds && SameBits(a.train, b.train) &&
+           SameBits(a.validation, b.validation);
+  }
+};
+
+// The latest checkpoint of a job.
+struct CheckpointView {
+  std::string path;  // Of its manifest.
+  absl::Time time;
+  uint32_t epoch = 0;  // Finished ones, and ...
+  uint32_t step = 0;   // ... the least step of the next one that is in it.
+  uint64_t bytes = 0;  // Written for it; unchanged blocks are not.
+
+  friend bool operator==(const CheckpointView&,
+                         const CheckpointView&) = default;
 };
 
 struct JobView {
@@ -62,7 +82,7 @@ struct JobView {
   JobState state = JobState::kPending;
   JobPhase phase = JobPhase::kWaiting;
   std::string error;        // What, where and what to do; FAILED alone.
-  std::string waiting_for;  // PENDING alone.
+  std::string waiting_for;  // Why it does not start, or does not go on.
   absl::Time submitted;
   std::optional<absl::Time> started;
   std::optional<absl::Time> ended;
@@ -82,6 +102,12 @@ struct JobView {
   uint64_t records_bad = 0;
   uint32_t recoveries = 0;
   std::vector<std::string> warnings;
+
+  std::optional<CheckpointView> checkpoint;
+  uint32_t replicas = 1;       // Wanted for each partition.
+  uint32_t least_in_sync = 0;  // Of all partitions; 0 without tables.
+
+  friend bool operator==(const JobView&, const JobView&) = default;
 };
 
 }  // namespace seraph

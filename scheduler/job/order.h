@@ -72,12 +72,22 @@ struct CutName {
   friend bool operator==(const CutName&, const CutName&) = default;
 };
 
+// A file that the scheduler has written, for servers to prove that they see the
+// same folder.
+struct FolderProof {
+  std::string directory;  // Absolute.
+  std::string token;      // File name.
+
+  friend bool operator==(const FolderProof&, const FolderProof&) = default;
+};
+
 // Creates replicas in their first epoch. Reply: Placed.
 struct AssignPartitions {
   std::shared_ptr<const JobPlan> plan;
   // Those that the server leads or backs.
   std::vector<PartitionPlacement> partitions;
-  std::optional<CutName> restore;  // Unset: they are new.
+  std::optional<CutName> restore;    // Unset: they are new.
+  std::optional<FolderProof> proof;  // Set: to be seen first.
 };
 
 // New epochs of replicas. Reply: Configured.
@@ -134,10 +144,11 @@ struct DropJob {};
 
 // To the shell ----------------------------------------------------------------
 
-// Finds the data files and proves that the output folder can be written to.
-// Reply: ResolvedFiles.
+// Finds the data files and proves that the output folder can be written to, and
+// the folder of checkpoints, where it leaves the token. Reply: ResolvedFiles.
 struct ResolveFiles {
   std::shared_ptr<const JobRequest> request;
+  std::optional<FolderProof> checkpoints;
 };
 
 // Streams the rows of the model that the job starts from to the partitions.
@@ -165,6 +176,24 @@ struct PublishModel {
   JobView view;  // Without the model's path and digest.
 };
 
+// Writes the last file of a checkpoint, which names the others, once it has seen
+// that they are there. Reply: ManifestWritten.
+struct WriteManifest {
+  std::shared_ptr<const JobPlan> plan;
+  std::string directory;
+  uint64_t cut = 0;
+  std::vector<Clock> clocks;  // By rank.
+  std::vector<CutPart> parts;
+  JobView view;  // With the epochs that are in it.
+};
+
+// Removes all checkpoints but the last `keep`, and the files that none of those
+// names. Reply: none in it.
+struct PruneCheckpoints {
+  std::string directory;
+  uint32_t keep = 1;
+};
+
 // Without a reply -------------------------------------------------------------
 
 // Gives up an order: ends a call, stops IO, removes what it has written. Its
@@ -178,6 +207,12 @@ struct AnswerEpoch {
   uint64_t waiter = 0;
   absl::Status status;
   bool stop = false;
+};
+
+// Answers a person who waits for a checkpoint or a pause.
+struct AnswerPerson {
+  uint64_t waiter = 0;
+  absl::Status status;
 };
 
 // Appends to the job's log.
@@ -210,8 +245,9 @@ using OrderBody =
                  AssignPartitions, ConfigureReplicas, RecruitReplica, HandOver,
                  BeginCut, TakeCut, WriteCut, DropCut, ReadLedger, DropJob,
                  ResolveFiles, LoadInitModel, MergeScores, ExportModel,
-                 PublishModel, Abandon, AnswerEpoch, LogLine, WriteRecord,
-                 RemoveFiles, ForgetJob, NoteLostNode>;
+                 PublishModel, WriteManifest, PruneCheckpoints, Abandon,
+                 AnswerEpoch, AnswerPerson, LogLine, WriteRecord, RemoveFiles,
+                 ForgetJob, NoteLostNode>;
 
 struct Order {
   OrderId id = 0;
@@ -265,6 +301,10 @@ struct CutWritten {
   std::vector<CutPart> parts;
 };
 
+struct ManifestWritten {
+  std::string manifest;  // File name.
+};
+
 // What a rank told the ledger with an entry.
 struct LedgerEntry {
   Clock clock;               // Of the entry.
@@ -300,7 +340,8 @@ struct Published {
 using ReplyBody =
     std::variant<std::monostate, ResolvedFiles, DatasetFacts, Placed,
                  Configured, Recruited, HandedOver, CutClocks, CutWritten,
-                 LedgerReading, MergedScores, Exported, Published>;
+                 ManifestWritten, LedgerReading, MergedScores, Exported,
+                 Published>;
 
 struct Reply {
   OrderId order = 0;

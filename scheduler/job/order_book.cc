@@ -6,8 +6,8 @@
 namespace seraph {
 namespace {
 
-bool IsTo(const Order& order, const std::string& name) {
-  return order.to.has_value() && order.to->name == name;
+bool IsTo(const Order& order, const Node& node) {
+  return order.to.has_value() && order.to->incarnation == node.incarnation;
 }
 
 }  // namespace
@@ -62,11 +62,11 @@ std::vector<Order> OrderBook::Release() {
   return orders;
 }
 
-void OrderBook::ForgetNode(const std::string& name) {
+void OrderBook::ForgetNode(const Node& node) {
   std::erase_if(
-      open_, [&](const auto& item) { return IsTo(item.second.order, name); });
+      open_, [&](const auto& item) { return IsTo(item.second.order, node); });
   std::erase_if(
-      paused_, [&](const auto& item) { return IsTo(item.second.order, name); });
+      paused_, [&](const auto& item) { return IsTo(item.second.order, node); });
 }
 
 }  // namespace seraph

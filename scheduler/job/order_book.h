@@ -57,8 +57,8 @@ class OrderBook {
   // Forgets everything, and returns the orders whose reply has not come.
   std::vector<Order> Release();
 
-  // Forgets the orders to a node of that name.
-  void ForgetNode(const std::string& name);
+  // Forgets the orders to that incarnation of a node.
+  void ForgetNode(const Node& node);
 
  private:
   const JobRef job_;

@@ -45,27 +45,56 @@ std::vector<ScanPiece> CutIntoPieces(const std::vector<ResolvedFile>& files,
 ScanSchedule::ScanSchedule(std::vector<ScanPiece> pieces,
                            std::vector<Node> workers, uint32_t in_flight)
     : pieces_(Numbered(std::move(pieces))),
+      in_flight_(in_flight),
       workers_(std::move(workers)),
-      room_(workers_.size(), in_flight),
+      taken_(workers_.size()),
       parts_(pieces_.size()) {
-  for (const ScanPiece& piece : pieces_) bytes_ += BytesOf(piece);
+  for (const ScanPiece& piece : pieces_) {
+    bytes_ += BytesOf(piece);
+    left_.insert(piece.number);
+  }
 }
 
 std::optional<ScanSchedule::Next> ScanSchedule::TakeNext() {
-  if (next_ == pieces_.size()) return std::nullopt;
-  const auto freest = std::max_element(room_.begin(), room_.end());
-  if (freest == room_.end() || *freest == 0) return std::nullopt;
-  --*freest;
-  return Next{workers_[freest - room_.begin()], pieces_[next_++]};
+  if (left_.empty()) return std::nullopt;
+  const auto freest = std::min_element(
+      taken_.begin(), taken_.end(),
+      [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  if (freest == taken_.end() || freest->size() >= in_flight_) {
+    return std::nullopt;
+  }
+  const uint32_t piece = *left_.begin();
+  left_.erase(left_.begin());
+  freest->insert(piece);
+  return Next{workers_[freest - taken_.begin()], pieces_[piece]};
+}
+
+void ScanSchedule::LoseWorker(const Node& worker) {
+  for (size_t i = workers_.size(); i-- > 0;) {
+    if (workers_[i].incarnation != worker.incarnation) continue;
+    left_.insert(taken_[i].begin(), taken_[i].end());
+    workers_.erase(workers_.begin() + i);
+    taken_.erase(taken_.begin() + i);
+  }
+}
+
+void ScanSchedule::AddWorker(const Node& worker) {
+  for (const Node& known : workers_) {
+    if (known.incarnation == worker.incarnation) return;
+  }
+  workers_.push_back(worker);
+  taken_.emplace_back();
 }
 
 void ScanSchedule::Finish(const ScanPiece& piece, const Node& worker,
                           DatasetFacts facts) {
-  parts_[piece.number] = std::move(facts);
-  ++finished_;
-  finished_bytes_ += BytesOf(piece);
   for (size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i].name == worker.name) ++room_[i];
+    if (workers_[i].incarnation != worker.incarnation) continue;
+    if (taken_[i].erase(piece.number) == 0) return;
+    parts_[piece.number] = std::move(facts);
+    ++finished_;
+    finished_bytes_ += BytesOf(piece);
+    return;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +43,13 @@ class ScanSchedule {
   // when nothing is left.
   std::optional<Next> TakeNext();
 
-  // The facts of a piece that `worker` had.
+  // The facts of a piece that `worker` has.
   void Finish(const ScanPiece& piece, const Node& worker, DatasetFacts facts);
+
+  // The worker is gone: what it had and has not answered is read by others.
+  void LoseWorker(const Node& worker);
+
+  void AddWorker(const Node& worker);
 
   bool done() const { return finished_ == pieces_.size(); }
   double fraction() const;  // Of the bytes.
@@ -54,10 +60,11 @@ class ScanSchedule {
 
  private:
   const std::vector<ScanPiece> pieces_;
-  const std::vector<Node> workers_;
-  std::vector<uint32_t> room_;       // [workers].
-  std::vector<DatasetFacts> parts_;  // [pieces].
-  size_t next_ = 0;
+  const uint32_t in_flight_;
+  std::vector<Node> workers_;
+  std::vector<std::set<uint32_t>> taken_;  // [workers]: pieces, by number.
+  std::vector<DatasetFacts> parts_;        // [pieces].
+  std::set<uint32_t> left_;                // Pieces to be given out.
   size_t finished_ = 0;
   uint64_t bytes_ = 0;
   uint64_t finished_bytes_ = 0;

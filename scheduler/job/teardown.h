@@ -27,6 +27,7 @@ class Teardown {
   Teardown(JobRef job, RetryOptions options, OrderId* last_id);
 
   // The node has got, or is about to get, an order of the job. May be repeated.
+  // Of one name there may be several lives.
   void Add(const Node& node);
 
   // Begins. `open` are the orders to nodes that were not answered yet. Once.
@@ -44,11 +45,14 @@ class Teardown {
   // Whether the node may still hold something of the job.
   bool Holds(const Node& node) const;
 
+  // All that may, by incarnation.
+  std::vector<Node> Holders() const;
+
  private:
   void Tell(const Node& node, Moment now, Orders* out);
 
   OrderBook book_;
-  std::map<std::string, Node> nodes_;    // Not free yet, by name.
+  std::map<uint64_t, Node> nodes_;       // Not free yet, by incarnation.
   std::map<OrderId, Node> first_await_;  // Orders to begin, under way.
 };
 

@@ -1,13 +1,18 @@
 #include "scheduler/job/training_progress.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 
 namespace seraph {
 
-TrainingProgress::TrainingProgress(uint32_t ranks) : ranks_(ranks) {}
+TrainingProgress::TrainingProgress(uint32_t ranks,
+                                   std::vector<MetricSums> finished)
+    : ranks_(ranks), finished_(std::move(finished)) {
+  for (const MetricSums& epoch : finished_) finished_examples_ += epoch.examples;
+}
 
 absl::Status TrainingProgress::Take(const LedgerReading& reading,
                                     absl::Duration now) {

@@ -22,7 +22,9 @@ namespace seraph {
 // Threads: one at a time.
 class TrainingProgress {
  public:
-  explicit TrainingProgress(uint32_t ranks);
+  // `finished`: the sums of the epochs that had ended before.
+  explicit TrainingProgress(uint32_t ranks,
+                            std::vector<MetricSums> finished = {});
 
   // Errors: InvalidArgument for a reading with another number of ranks, or sums
   // that are none; what was known stays.
@@ -33,6 +35,7 @@ class TrainingProgress {
 
   // Of a finished epoch.
   const MetricSums& EpochSums(uint32_t epoch) const { return finished_[epoch]; }
+  const std::vector<MetricSums>& AllEpochSums() const { return finished_; }
 
   // Of the epoch after those, so far.
   const MetricSums& Running() const { return running_; }
