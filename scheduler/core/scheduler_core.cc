@@ -6,11 +6,44 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "common/status/status_macros.h"
+#include "scheduler/store/stored_state_codec.h"
 
 namespace seraph {
 
 SchedulerCore::SchedulerCore(const SchedulerOptions& options, Moment start)
-    : options_(options), registry_(options.heartbeat_timeout, start.steady) {}
+    : SchedulerCore(options, StoredState(), start) {}
+
+absl::StatusOr<std::unique_ptr<SchedulerCore>> SchedulerCore::Restore(
+    const SchedulerOptions& options, const StateRecords& records,
+    Moment start) {
+  SERAPH_ASSIGN_OR_RETURN(const StoredState stored, DecodeState(records));
+  return std::unique_ptr<SchedulerCore>(
+      new SchedulerCore(options, stored, start));
+}
+
+SchedulerCore::SchedulerCore(const SchedulerOptions& options,
+                             const StoredState& stored, Moment start)
+    : options_(options),
+      registry_(options.heartbeat_timeout, start.steady, stored.nodes),
+      links_(2 * options.heartbeat_timeout) {
+  stored_nodes_ = registry_.known_version();
+  for (const StoredState::Job& job : stored.jobs) {
+    const std::string& id = job.job.id;
+    last_number_ = std::max(last_number_, job.job.number);
+    jobs_.emplace(id, std::make_unique<JobMachine>(job, options_.job,
+                                                   &last_order_, start,
+                                                   &first_orders_));
+    order_of_jobs_.push_back(id);
+    const std::string& submission = job.request->submission_id;
+    if (!submission.empty()) submissions_[submission] = id;
+    if (job.job.view.started.has_value()) ++started_jobs_;
+    Stored& known = stored_[id];
+    known.request = job.request.get();
+    known.plan = job.plan.get();
+    known.job = job.job;
+  }
+}
 
 SchedulerCore::~SchedulerCore() = default;
 
@@ -24,12 +57,35 @@ struct SchedulerCore::Handler {
 
   absl::Status operator()(const NodeRegistered& event) {
     core.LoseNodes(core.registry_.Register(event.node, now.steady), now, out());
-    return absl::OkStatus();
+    for (const HeldPartition& held : event.held) {
+      JobMachine* job = core.FindMachine(held.job);
+      if (job == nullptr) {
+        // Of a scheduler that kept nothing, or forgotten since.
+        out()->push_back(
+            {0, {held.job, held.generation}, event.node, DropJob{}});
+        continue;
+      }
+      outcome.fatal.Update(job->FindHeld(event.node, held.generation,
+                                         held.table, held.partition, held.epoch,
+                                         now, out()));
+    }
+    return outcome.fatal;
   }
 
   absl::Status operator()(const NodeHeartbeat& event) {
-    return core.registry_.Heartbeat(event.name, event.incarnation, event.load,
-                                    now.steady);
+    absl::Status known = core.registry_.Heartbeat(
+        event.name, event.incarnation, event.load, now.steady);
+    if (!known.ok() || event.silent_peers.empty()) return known;
+    core.links_.Report(event.incarnation, event.silent_peers, now.steady);
+    for (const auto& [id, job] : core.jobs_) {
+      job->Complain(event.incarnation, event.silent_peers, core.links_, now,
+                    out());
+    }
+    return known;
+  }
+
+  absl::Status operator()(const NodeDrained& event) {
+    return core.registry_.Drain(event.name, event.incarnation);
   }
 
   absl::Status operator()(const NodeLeft& event) {
@@ -62,10 +118,18 @@ struct SchedulerCore::Handler {
       return absl::ResourceExhaustedError(
           absl::StrCat(pending, " jobs wait already; cancel some"));
     }
+    const uint32_t replicas = event.request.spec.tables.replicas;
+    const size_t servers = core.registry_.Alive(NodeRole::kServer).size();
+    if (servers > 0 && replicas > servers) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tables.replicas: ", replicas, " copies of each partition need as ",
+          "many servers, but there ", servers == 1 ? "is " : "are ", servers,
+          "; start more, or lower it"));
+    }
     core.jobs_.emplace(
-        event.id, std::make_unique<JobMachine>(JobRef{event.id, 1},
-                                               event.request, core.options_.job,
-                                               &core.last_order_, now, out()));
+        event.id, std::make_unique<JobMachine>(
+                      JobRef{event.id, 1}, event.request, core.options_.job,
+                      &core.last_order_, ++core.last_number_, now, out()));
     core.order_of_jobs_.push_back(event.id);
     if (!submission.empty()) core.submissions_[submission] = event.id;
     outcome.job = event.id;
@@ -77,6 +141,24 @@ struct SchedulerCore::Handler {
     if (job == nullptr) return NoSuchJob(event.id);
     job->Cancel(now, out());
     return absl::OkStatus();
+  }
+
+  absl::Status operator()(const JobPaused& event) {
+    JobMachine* job = core.FindMachine(event.id);
+    if (job == nullptr) return NoSuchJob(event.id);
+    return job->Pause(event.waiter, now, out());
+  }
+
+  absl::Status operator()(const JobResumed& event) {
+    JobMachine* job = core.FindMachine(event.id);
+    if (job == nullptr) return NoSuchJob(event.id);
+    return job->Resume(now, out());
+  }
+
+  absl::Status operator()(const CheckpointAsked& event) {
+    JobMachine* job = core.FindMachine(event.id);
+    if (job == nullptr) return NoSuchJob(event.id);
+    return job->MakeCheckpoint(event.waiter, now, out());
   }
 
   absl::Status operator()(const RankEnded& event) {
@@ -107,6 +189,7 @@ struct SchedulerCore::Handler {
   }
 
   absl::Status operator()(const SchedulerStops&) {
+    if (core.options_.keeps_state) return absl::OkStatus();
     for (const auto& [id, job] : core.jobs_) job->Abort(now, out());
     return absl::OkStatus();
   }
@@ -124,12 +207,16 @@ struct SchedulerCore::Handler {
 
 Outcome SchedulerCore::Handle(const Event& event, Moment now) {
   Outcome outcome;
+  outcome.orders.swap(first_orders_);
   outcome.status = std::visit(Handler{*this, now, outcome}, event);
-  if (!std::holds_alternative<NodeHeartbeat>(event) &&
-      !std::holds_alternative<OrderProgressed>(event)) {
-    StartPending(now, &outcome.orders);
-    ForgetOldJobs(&outcome.orders);
+  if (std::holds_alternative<OrderProgressed>(event)) return outcome;
+  if (const auto* heartbeat = std::get_if<NodeHeartbeat>(&event)) {
+    // The most frequent event, which hardly ever changes anything.
+    if (heartbeat->silent_peers.empty()) return outcome;
   }
+  Advance(now, &outcome.orders);
+  ForgetOldJobs(&outcome.orders);
+  outcome.writes = EncodeChanges(FindChanges());
   return outcome;
 }
 
@@ -191,32 +278,61 @@ void SchedulerCore::LoseNodes(const std::vector<LostNode>& lost, Moment now,
   }
 }
 
-std::vector<WorkerRoom> SchedulerCore::WorkerRooms() const {
-  std::vector<WorkerRoom> rooms;
+std::map<uint64_t, HeldReplicas> SchedulerCore::HeldByServer() const {
+  std::map<uint64_t, HeldReplicas> held;
+  for (const auto& [id, job] : jobs_) job->AddHeld(&held);
+  return held;
+}
+
+size_t SchedulerCore::CountDegraded() const {
+  size_t degraded = 0;
+  for (const auto& [id, job] : jobs_) degraded += job->CountDegraded();
+  return degraded;
+}
+
+bool SchedulerCore::IsDrained(uint64_t incarnation) const {
+  if (!registry_.IsDraining(incarnation)) return false;
+  return std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return job.second->HoldsSomethingOn(incarnation);
+  });
+}
+
+ClusterNodes SchedulerCore::FindNodes() const {
+  ClusterNodes nodes;
+  const std::map<uint64_t, HeldReplicas> held = HeldByServer();
+  for (Node& server : registry_.Alive(NodeRole::kServer)) {
+    ServerRoom& room = nodes.servers.emplace_back();
+    room.draining = registry_.IsDraining(server.incarnation);
+    if (const auto it = held.find(server.incarnation); it != held.end()) {
+      room.held = it->second.primaries + it->second.backups;
+    }
+    room.node = std::move(server);
+  }
   for (Node& worker : registry_.Alive(NodeRole::kWorker)) {
-    WorkerRoom& room = rooms.emplace_back();
+    if (registry_.IsDraining(worker.incarnation)) continue;
+    WorkerRoom& room = nodes.workers.emplace_back();
     for (const auto& [id, job] : jobs_) room.taken += job->RanksOn(worker);
     room.node = std::move(worker);
   }
-  return rooms;
+  return nodes;
 }
 
-void SchedulerCore::StartPending(Moment now, Orders* orders) {
-  std::optional<std::vector<WorkerRoom>> workers;
-  // Oldest first; one that has to wait holds up nobody behind it.
-  for (const std::string& id : order_of_jobs_) {
-    JobMachine& job = *jobs_.at(id);
-    if (job.view().state != JobState::kPending) continue;
-    if (!workers.has_value()) workers = WorkerRooms();
-    const JobSpec& spec = job.request().spec;
-    absl::StatusOr<NodeChoice> choice =
-        ChooseNodes(registry_.Alive(NodeRole::kServer), *workers, spec.ranks,
-                    spec.sync.mode == SyncMode::kBsp);
-    if (choice.ok()) {
-      job.Start(*std::move(choice), started_jobs_++, now, orders);
-      workers.reset();
-    } else {
-      job.Wait(choice.status().message());
+void SchedulerCore::Advance(Moment now, Orders* orders) {
+  std::optional<ClusterNodes> nodes;
+  // Running jobs first: what they have lost. Then the oldest first; one that
+  // has to wait holds up nobody behind it.
+  for (const JobState state : {JobState::kRunning, JobState::kPending}) {
+    for (const std::string& id : order_of_jobs_) {
+      JobMachine& job = *jobs_.at(id);
+      if (job.view().state != state) continue;
+      if (!nodes.has_value()) nodes = FindNodes();
+      if (state == JobState::kRunning) {
+        job.Advance(&*nodes, now, orders);
+      } else if (job.TryStart(&*nodes, started_jobs_, now, orders)) {
+        ++started_jobs_;
+      }
+      // What it has freed by its end is there for the next one.
+      if (HasEnded(job.view().state)) nodes.reset();
     }
   }
 }
@@ -230,10 +346,40 @@ void SchedulerCore::ForgetOldJobs(Orders* orders) {
       continue;
     }
     orders->push_back({0, {*id, 1}, std::nullopt, ForgetJob{}});
+    forgotten_.push_back(*id);
+    stored_.erase(*id);
     submissions_.erase(job->second->request().submission_id);
     jobs_.erase(job);
     id = order_of_jobs_.erase(id);
   }
+}
+
+StoredChanges SchedulerCore::FindChanges() {
+  StoredChanges changes;
+  changes.forgotten.swap(forgotten_);
+  for (const auto& [id, job] : jobs_) {
+    Stored& stored = stored_[id];
+    if (stored.final) continue;
+    if (stored.request != job->stored_request().get()) {
+      stored.request = job->stored_request().get();
+      changes.requests[id] = job->stored_request();
+    }
+    if (stored.plan != job->stored_plan().get()) {
+      stored.plan = job->stored_plan().get();
+      changes.plans[id] = job->stored_plan();
+    }
+    StoredJob record = job->Record();
+    if (record != stored.job) {
+      stored.job = record;
+      changes.jobs[id] = std::move(record);
+    }
+    stored.final = job->freed();
+  }
+  if (stored_nodes_ != registry_.known_version()) {
+    stored_nodes_ = registry_.known_version();
+    changes.nodes = registry_.Known();
+  }
+  return changes;
 }
 
 }  // namespace seraph

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/cluster/held_partition.h"
@@ -21,7 +22,9 @@
 #include "scheduler/job/job_ref.h"
 #include "scheduler/job/job_view.h"
 #include "scheduler/job/order.h"
+#include "scheduler/job/stored_job.h"
 #include "scheduler/membership/node_registry.h"
+#include "scheduler/membership/silent_links.h"
 #include "scheduler/placement/node_choice.h"
 #include "scheduler/store/state_write.h"
 
@@ -39,6 +42,8 @@ struct NodeHeartbeat {
   std::string name;
   uint64_t incarnation = 0;
   NodeLoad load;
+  // Servers that have not confirmed something for a lease: incarnations.
+  std::vector<uint64_t> silent_peers;
 };
 
 struct NodeLeft {
@@ -46,8 +51,16 @@ struct NodeLeft {
   uint64_t incarnation = 0;
 };
 
+// Moves everything off a node; `incarnation` 0: whichever runs. NotFound;
+// FailedPrecondition (nobody can take over).
+struct NodeDrained {
+  std::string name;
+  uint64_t incarnation = 0;
+};
+
 // Answered with the job's id. AlreadyExists: another job has the submission id;
-// ResourceExhausted: too many jobs wait.
+// ResourceExhausted: too many jobs wait; InvalidArgument: more replicas than
+// there are servers.
 struct JobSubmitted {
   std::string id;  // Random; of the new job, if there is to be one.
   JobRequest request;
@@ -55,6 +68,24 @@ struct JobSubmitted {
 
 // NotFound.
 struct JobCancelled {
+  std::string id;
+};
+
+// These wait as `waiter`, a number that is never used again, for AnswerPerson.
+// NotFound; FailedPrecondition (a job that has ended, or does not train): then
+// nobody waits.
+struct JobPaused {
+  std::string id;
+  uint64_t waiter = 0;
+};
+
+struct CheckpointAsked {
+  std::string id;
+  uint64_t waiter = 0;
+};
+
+// NotFound; FailedPrecondition (a job that has ended).
+struct JobResumed {
   std::string id;
 };
 
@@ -92,13 +123,14 @@ struct OrderProgressed {
 // times a second.
 struct TimePassed {};
 
-// The scheduler is going to stop, and keeps nothing: every job that has not
-// ended fails, so that its ranks do not wait for nobody.
+// The scheduler is going to stop. If it keeps nothing, every job that has not
+// ended fails, so that its ranks do not wait for nobody; else they go on.
 struct SchedulerStops {};
 
 using Event =
-    std::variant<NodeRegistered, NodeHeartbeat, NodeLeft, JobSubmitted,
-                 JobCancelled, RankEnded, EpochShared, OrderReplied,
+    std::variant<NodeRegistered, NodeHeartbeat, NodeLeft, NodeDrained,
+                 JobSubmitted, JobCancelled, JobPaused, JobResumed,
+                 CheckpointAsked, RankEnded, EpochShared, OrderReplied,
                  OrderProgressed, TimePassed, SchedulerStops>;
 
 struct Outcome {
@@ -115,6 +147,7 @@ struct Outcome {
 };
 
 struct SchedulerOptions {
+  bool keeps_state = false;  // What an Outcome asks to be stored is found again.
   absl::Duration heartbeat_timeout = absl::Seconds(5);
   size_t max_jobs = 1000;  // Ended ones beyond that are forgotten.
   size_t max_pending_jobs = 1000;
@@ -129,6 +162,14 @@ struct SchedulerOptions {
 class SchedulerCore {
  public:
   SchedulerCore(const SchedulerOptions& options, Moment start);
+
+  // Goes on from what was stored; none: as above. The orders that follow come
+  // with the first outcome.
+  // Errors: DataLoss for records that cannot be read, with their key.
+  static absl::StatusOr<std::unique_ptr<SchedulerCore>> Restore(
+      const SchedulerOptions& options, const StateRecords& records,
+      Moment start);
+
   ~SchedulerCore();
 
   // `now.steady` never goes back from call to call.
@@ -140,6 +181,12 @@ class SchedulerCore {
   size_t CountJobs(JobState state) const;
   std::vector<NodeRecord> Nodes() const { return registry_.Records(); }
 
+  // What the servers hold of all jobs, by incarnation.
+  std::map<uint64_t, HeldReplicas> HeldByServer() const;
+  size_t CountDegraded() const;  // Partitions with fewer copies than wanted.
+  // Nothing of any job is left on it, and it drains: it may stop.
+  bool IsDrained(uint64_t incarnation) const;
+
   // Whether everything that the job, or every job, held on nodes is free again.
   bool IsFreed(absl::string_view id) const;
   bool IsAllFreed() const;
@@ -147,11 +194,15 @@ class SchedulerCore {
  private:
   struct Handler;
 
+  SchedulerCore(const SchedulerOptions& options, const StoredState& stored,
+                Moment start);
+
   JobMachine* FindMachine(absl::string_view id);
   void LoseNodes(const std::vector<LostNode>& lost, Moment now, Orders* orders);
-  std::vector<WorkerRoom> WorkerRooms() const;
-  void StartPending(Moment now, Orders* orders);
+  ClusterNodes FindNodes() const;
+  void Advance(Moment now, Orders* orders);
   void ForgetOldJobs(Orders* orders);
+  StoredChanges FindChanges();
 
   const SchedulerOptions options_;
   NodeRegistry registry_;
@@ -160,6 +211,20 @@ class SchedulerCore {
   std::deque<std::string> order_of_jobs_;  // Oldest first.
   std::map<std::string, std::unique_ptr<JobMachine>, std::less<>> jobs_;
   std::map<std::string, std::string> submissions_;  // To the job's id.
+  uint64_t last_number_ = 0;                        // Of a job.
+  SilentLinks links_;
+  Orders first_orders_;  // Of a scheduler that was started anew.
+
+  // What is stored, so that only changes are.
+  struct Stored {
+    const void* request = nullptr;
+    const void* plan = nullptr;
+    StoredJob job;
+    bool final = false;  // Ended and freed: nothing changes any more.
+  };
+  std::map<std::string, Stored> stored_;
+  std::vector<std::string> forgotten_;
+  uint64_t stored_nodes_ = 0;  // NodeRegistry::known_version().
 };
 
 }  // namespace seraph

@@ -41,9 +41,13 @@ void CheckpointMachine::TakeNow(uint64_t cut, std::vector<PrimaryOf> primaries,
 
 void CheckpointMachine::SendTake(CheckpointSteps* steps) {
   stage_ = Stage::kTake;
+  if (increments_ > kIncrements) {
+    base_ = 0;
+    increments_ = 0;
+  }
   for (const PrimaryOf& primary : primaries_) {
     awaited_.insert(primary.server.incarnation);
-    TakeCut take{cut_, clocks_, primary.partitions};
+    TakeCut take{cut_, clocks_, primary.partitions, base_};
     const auto own = begun_at_.find(primary.server.incarnation);
     if (IsPlanted(PlantedBug::kCutBetweenPartitions) &&
         own != begun_at_.end()) {
@@ -122,10 +126,6 @@ void CheckpointMachine::TookAll(CheckpointSteps* steps) {
   steps->ranks_may_go_on = true;
   stage_ = Stage::kWrite;
   parts_.clear();
-  if (increments_ > kIncrements) {
-    base_ = 0;
-    increments_ = 0;
-  }
   for (const PrimaryOf& primary : primaries_) {
     awaited_.insert(primary.server.incarnation);
     steps->orders.emplace_back(primary.server,

@@ -85,8 +85,20 @@ void JobMachine::AddHeld(std::map<uint64_t, HeldReplicas>* held) const {
   if (map_ != nullptr) map_->AddHeld(held);
 }
 
-bool JobMachine::HoldsReplicasOn(uint64_t incarnation) const {
-  return map_ != nullptr && map_->Holds(incarnation);
+size_t JobMachine::CountDegraded() const {
+  return map_ == nullptr ? 0 : map_->Degraded();
+}
+
+bool JobMachine::HoldsSomethingOn(uint64_t incarnation) const {
+  Node node;
+  node.incarnation = incarnation;
+  if (map_ != nullptr && map_->Holds(incarnation)) return true;
+  if (view_.state == JobState::kRunning && !roster_.RanksOf(node).empty()) {
+    return true;
+  }
+  return std::any_of(fences_.begin(), fences_.end(), [&](const Fence& fence) {
+    return fence.teardown->Holds(node);
+  });
 }
 
 void JobMachine::Advance(ClusterNodes* nodes, Moment now, Orders* out) {

@@ -110,7 +110,9 @@ class JobMachine {
   uint32_t RanksOn(const Node& worker) const;
   // Adds the replicas that each server holds, by incarnation.
   void AddHeld(std::map<uint64_t, HeldReplicas>* held) const;
-  bool HoldsReplicasOn(uint64_t incarnation) const;
+  size_t CountDegraded() const;  // Partitions with fewer copies than wanted.
+  // Whether a node still has a part in the job: replicas, or ranks to be run.
+  bool HoldsSomethingOn(uint64_t incarnation) const;
 
   // To be called after every event, while the job has not ended: uses what
   // there is. `nodes` is updated by what the job takes.

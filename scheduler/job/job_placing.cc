@@ -231,7 +231,12 @@ absl::Status JobMachine::FindHeld(const Node& server, uint64_t generation,
                      " of job ", ref_.id, ", this scheduler only ",
                      ref_.generation, ": its stored state is an old one"));
   }
-  if (generation != ref_.generation || !HasTables()) return absl::OkStatus();
+  if (generation < ref_.generation || HasEnded(view_.state)) {
+    // It was called dead, or is back from where no order reached it.
+    out->push_back({0, {ref_.id, generation}, server, DropJob{}});
+    return absl::OkStatus();
+  }
+  if (!HasTables()) return absl::OkStatus();
   const absl::Status found = map_->FindHeld(server, table, partition, epoch);
   DoReplicaWork(now, out);
   return found;

@@ -122,6 +122,7 @@ struct TakeCut {  // Reply: CutClocks, those that were taken.
   uint64_t cut = 0;
   std::vector<Clock> clocks;             // By rank.
   std::vector<ReplicaOrder> partitions;  // Led by the server; epochs.
+  uint64_t base = 0;                     // As WriteCut will have it.
 };
 
 struct WriteCut {  // Reply: CutWritten.

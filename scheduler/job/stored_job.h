@@ -77,7 +77,8 @@ struct StoredJob {
 
 // To be stored, all at once, before the orders of the same outcome leave.
 struct StoredChanges {
-  // By job. New jobs have all but a plan.
+  // By job. New jobs have all but a plan; one that has ended has none any more:
+  // null.
   std::map<std::string, std::shared_ptr<const JobRequest>> requests;
   std::map<std::string, std::shared_ptr<const JobPlan>> plans;
   std::map<std::string, StoredJob> jobs;

@@ -109,4 +109,19 @@ absl::StatusOr<NodeChoice> ChooseNodes(absl::Span<const Node> servers,
   return Choose(std::move(*best), ranks);
 }
 
+WorkerRoom* FindRoom(absl::Span<WorkerRoom> workers,
+                     const std::string& arithmetic, uint64_t not_to) {
+  const auto rank = [&](const WorkerRoom& room) {
+    return std::tuple(room.node.incarnation == not_to, room.taken,
+                      absl::string_view(room.node.name));
+  };
+  WorkerRoom* best = nullptr;
+  for (WorkerRoom& room : workers) {
+    if (SlotsLeft(room) == 0) continue;
+    if (!arithmetic.empty() && room.node.arithmetic != arithmetic) continue;
+    if (best == nullptr || rank(room) < rank(*best)) best = &room;
+  }
+  return best;
+}
+
 }  // namespace seraph

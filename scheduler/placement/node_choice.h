@@ -3,6 +3,7 @@
 #define SERAPH_SCHEDULER_PLACEMENT_NODE_CHOICE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,12 @@ struct NodeChoice {
 absl::StatusOr<NodeChoice> ChooseNodes(absl::Span<const Node> servers,
                                        absl::Span<const WorkerRoom> workers,
                                        uint32_t ranks, bool same_arithmetic);
+
+// The least busy worker that has a slot left, the first by name among equals.
+// `arithmetic`: the id that it must have; "": any. `not_to`: an incarnation that
+// is taken only where no other has room; 0: none. Null if nobody has.
+WorkerRoom* FindRoom(absl::Span<WorkerRoom> workers,
+                     const std::string& arithmetic, uint64_t not_to);
 
 }  // namespace seraph
 
