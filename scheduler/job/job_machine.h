@@ -253,6 +253,7 @@ class JobMachine {
   void End(JobState state, Moment now, Orders* out);
   std::vector<Order> DropOrders(Orders* out);
   void Enter(JobPhase phase);
+  void Wait(absl::string_view reason);  // "": for nothing.
   void Log(absl::string_view text, Moment now, Orders* out) const;
   void Warn(absl::string_view text, Moment now, Orders* out);
   void Changed() { ++view_.version; }

@@ -80,7 +80,8 @@ JobMachine::JobMachine(const StoredState::Job& stored,
                       (view_.phase == JobPhase::kTraining ||
                        view_.phase == JobPhase::kExporting);
   if (trains && decided_plan_ != nullptr && !stored.job.partitions.empty()) {
-    return Adopt(stored.job, now, out);
+    Adopt(stored.job, now, out);
+    return;
   }
   const JobPhase phase = view_.phase;
   Leave("the scheduler was started anew", now, out);

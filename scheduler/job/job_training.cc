@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/metrics/metric_sums.h"
+#include "common/status/errors.h"
 #include "scheduler/job/job_machine.h"
 
 namespace seraph {

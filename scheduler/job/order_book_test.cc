@@ -17,6 +17,7 @@ using ::testing::SizeIs;
 Node MakeNode(const std::string& name) {
   Node node;
   node.name = name;
+  node.incarnation = std::hash<std::string>()(name);
   return node;
 }
 
@@ -102,7 +103,7 @@ TEST_F(OrderBookTest, ForgetsANodesOrdersAndNoOthers) {
   const OrderId other = book_.Send(MakeNode("t"), DropJob{}, now_, &out_);
   const OrderId local = book_.Send(std::nullopt, ExportModel{}, now_, &out_);
   ASSERT_TRUE(book_.Retry(*book_.Close(failed), now_));
-  book_.ForgetNode("s");
+  book_.ForgetNode(MakeNode("s"));
   out_.clear();
   now_.steady += absl::Minutes(1);
   book_.Tick(now_, &out_);

@@ -21,6 +21,7 @@ ResolvedFile FileOf(const std::string& path, uint64_t size,
 Node MakeNode(const std::string& name) {
   Node node;
   node.name = name;
+  node.incarnation = std::hash<std::string>()(name);
   return node;
 }
 

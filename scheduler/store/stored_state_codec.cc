@@ -18,6 +18,8 @@
 namespace seraph {
 namespace {
 
+using ::seraph::FromProto;  // Of common/wire, beside those here.
+
 constexpr char kNodesKey[] = "nodes";
 
 std::string KeyOf(const std::string& job, absl::string_view what) {
