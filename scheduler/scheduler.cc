@@ -123,7 +123,8 @@ struct Scheduler::Parts {
         job_service({.engine = &engine,
                      .log = &log,
                      .poller = &poller,
-                     .files = &files}),
+                     .files = &files,
+                     .waiters = &waiters}),
         ticks("ticks", kTick, [this] { engine.Handle(TimePassed{}, nullptr); }),
         looks("looks", kLook, [this] { poller.Poll(); }) {
     engine.SetCarrier(&runner);

@@ -55,8 +55,9 @@ JobSpec SmallJob() {
 
 FakeCluster::FakeCluster(SchedulerOptions options)
     : scan(HundredRecords),
+      options_(options),
       now_{absl::Seconds(1000), absl::FromUnixSeconds(1700000000)},
-      core_(options, now_) {
+      core_(std::make_unique<SchedulerCore>(options, now_)) {
   files.train = {FileOf("/data/train", 1000)};
 }
 
@@ -95,6 +96,29 @@ Node FakeCluster::Restart(const std::string& name) {
   return old;
 }
 
+void FakeCluster::Leave(const std::string& name) {
+  silent_.insert(name);
+  Handle(NodeLeft{name, nodes_.at(name).incarnation});
+  Run();
+}
+
+void FakeCluster::Wake(const std::string& name) {
+  silent_.erase(name);
+  std::deque<Order> held;
+  held.swap(held_);
+  for (Order& order : held) queue_.push_back(std::move(order));
+  Run();
+}
+
+void FakeCluster::RestartScheduler() {
+  Run();
+  queue_.clear();
+  held_.clear();
+  late_.clear();
+  spool_files.clear();
+  core_ = SchedulerCore::Restore(options_, stored, now_).value();
+}
+
 std::string FakeCluster::Submit(const JobSpec& spec,
                                 const std::string& submission_id) {
   JobSubmitted event;
@@ -110,10 +134,50 @@ void FakeCluster::Cancel(const std::string& job) {
   Run();
 }
 
+uint64_t FakeCluster::Pause(const std::string& job) {
+  const Outcome outcome = Handle(JobPaused{job, ++last_waiter_});
+  if (!outcome.status.ok()) answers[last_waiter_] = outcome.status;
+  const uint64_t waiter = last_waiter_;
+  Run();
+  return waiter;
+}
+
+uint64_t FakeCluster::MakeCheckpoint(const std::string& job) {
+  const Outcome outcome = Handle(CheckpointAsked{job, ++last_waiter_});
+  if (!outcome.status.ok()) answers[last_waiter_] = outcome.status;
+  const uint64_t waiter = last_waiter_;
+  Run();
+  return waiter;
+}
+
+absl::Status FakeCluster::Resume(const std::string& job) {
+  const Outcome outcome = Handle(JobResumed{job});
+  Run();
+  return outcome.status;
+}
+
+FakeCluster::RankLife FakeCluster::LifeOf(const std::string& job,
+                                          uint32_t rank) const {
+  RankLife life{{job, 1}, {rank, 1}, {}};
+  for (const Order& order : carried_out) {
+    const auto* run = std::get_if<RunRanks>(&order.body);
+    if (run == nullptr || order.job.id != job) continue;
+    for (const RankRef& named : run->ranks) {
+      if (named.rank == rank) life = {order.job, named, *order.to};
+    }
+  }
+  return life;
+}
+
+void FakeCluster::StandAt(const std::string& job, uint32_t rank, Clock clock) {
+  LedgerReading& ledger = ledgers[job];
+  if (ledger.ranks.size() <= rank) ledger.ranks.resize(rank + 1);
+  ledger.ranks[rank].clock = clock;
+}
+
 void FakeCluster::EndEpochInLedger(const std::string& job, uint32_t rank,
                                    uint32_t epoch, double loss) {
   LedgerReading& ledger = ledgers[job];
-  ledger.generation = 1;
   if (ledger.ranks.size() <= rank) ledger.ranks.resize(rank + 1);
   RankReading& reading = ledger.ranks[rank];
   const LedgerEntry end = {{epoch, 5}, Sums(10 * (rank + 1), loss)};
@@ -125,8 +189,9 @@ void FakeCluster::EndEpochInLedger(const std::string& job, uint32_t rank,
 absl::Status FakeCluster::ShareEpoch(const std::string& job, uint32_t rank,
                                      uint32_t epoch, double validation_loss) {
   EpochShared event;
-  event.job = {job, 1};
-  event.share.rank = {rank, 1};
+  const RankLife life = LifeOf(job, rank);
+  event.job = life.job;
+  event.share.rank = life.rank;
   event.share.epoch = epoch;
   event.waiter = ++last_waiter_;
   waiters.push_back(event.waiter);
@@ -155,16 +220,11 @@ void FakeCluster::TrainEpoch(const std::string& job, uint32_t epoch, bool meet,
 absl::Status FakeCluster::EndRank(const std::string& job, uint32_t rank,
                                   const absl::Status& status) {
   RankEnded event;
-  event.job = {job, 1};
-  event.rank = {rank, 1};
+  const RankLife life = LifeOf(job, rank);
+  event.job = life.job;
+  event.rank = life.rank;
+  event.incarnation = life.worker.incarnation;
   event.status = status;
-  for (const Order& order : carried_out) {
-    const auto* run = std::get_if<RunRanks>(&order.body);
-    if (run == nullptr || order.job.id != job) continue;
-    for (const RankRef& named : run->ranks) {
-      if (named.rank == rank) event.incarnation = order.to->incarnation;
-    }
-  }
   const Outcome outcome = Handle(event);
   Run();
   return outcome.status;
@@ -194,9 +254,22 @@ void FakeCluster::Pass(absl::Duration time) {
 }
 
 Outcome FakeCluster::Handle(const Event& event) {
-  Outcome outcome = core_.Handle(event, now_);
-  Enqueue(outcome.orders);
+  Outcome outcome = core_->Handle(event, now_);
+  Enqueue(&outcome);
   return outcome;
+}
+
+void FakeCluster::Enqueue(Outcome* outcome) {
+  // Stored before anything leaves.
+  for (const StateWrite& write : outcome->writes) {
+    if (write.value.has_value()) {
+      stored[write.key] = *write.value;
+    } else {
+      stored.erase(write.key);
+    }
+  }
+  stored_times += !outcome->writes.empty();
+  Enqueue(outcome->orders);
 }
 
 void FakeCluster::Enqueue(Orders orders) {
@@ -249,8 +322,18 @@ struct FakeCluster::CarryOut {
     cluster.activity[order.to->name].insert(job());
     return cluster.scan(piece);
   }
-  ReplyBody operator()(const AssignPartitions&) {
+  ReplyBody operator()(const AssignPartitions& assign) {
     cluster.tables[order.to->name].insert(job());
+    uint64_t& generation = cluster.generations_[job()];
+    if (generation < order.job.generation) {
+      generation = order.job.generation;
+      if (assign.restore.has_value()) {
+        cluster.ledgers[job()] = cluster.checkpoints.at(absl::StrCat(
+            assign.restore->directory, "/", assign.restore->manifest));
+      } else {
+        cluster.ledgers.erase(job());
+      }
+    }
     return Placed{order.to->incarnation, order.job.generation};
   }
   ReplyBody operator()(const RunRanks&) {
@@ -266,13 +349,65 @@ struct FakeCluster::CarryOut {
     return {};
   }
   ReplyBody operator()(const UpdatePlacements&) { return {}; }
-  ReplyBody operator()(const ConfigureReplicas&) { return {}; }
-  ReplyBody operator()(const RecruitReplica&) { return {}; }
-  ReplyBody operator()(const HandOver&) { return {}; }
-  ReplyBody operator()(const BeginCut&) { return {}; }
-  ReplyBody operator()(const TakeCut&) { return {}; }
-  ReplyBody operator()(const WriteCut&) { return {}; }
+  ReplyBody operator()(const ConfigureReplicas& configure) {
+    Configured configured{order.to->incarnation, order.job.generation, {}};
+    for (const ReplicaOrder& replica : configure.replicas) {
+      ReplicaState& state = configured.replicas.emplace_back();
+      state.table = replica.table;
+      state.partition = replica.partition;
+      state.epoch = replica.epoch;
+      state.duty = replica.duty;
+      if (replica.duty != ReplicaDuty::kDrop) {
+        cluster.tables[order.to->name].insert(job());
+      }
+    }
+    return configured;
+  }
+  ReplyBody operator()(const RecruitReplica& recruit) {
+    return Recruited{recruit.epoch, recruit.recruit.incarnation};
+  }
+  ReplyBody operator()(const HandOver&) { return HandedOver{}; }
+  ReplyBody operator()(const BeginCut&) {
+    CutClocks clocks;
+    LedgerReading& ledger = cluster.ledgers[job()];
+    ledger.ranks.resize(cluster.View(job()).ranks);
+    for (const RankReading& rank : ledger.ranks) {
+      clocks.clocks.push_back(rank.clock);
+    }
+    return clocks;
+  }
+  ReplyBody operator()(const TakeCut& take) {
+    cluster.cut_ledgers_[{job(), take.cut}] = cluster.ledgers[job()];
+    cluster.cut_partitions_[{order.to->incarnation, take.cut}] =
+        take.partitions;
+    return CutClocks{take.clocks};
+  }
+  ReplyBody operator()(const WriteCut& write) {
+    CutWritten written;
+    for (const ReplicaOrder& partition :
+         cluster.cut_partitions_[{order.to->incarnation, write.cut}]) {
+      CutPart& part = written.parts.emplace_back();
+      part.table = partition.table;
+      part.partition = partition.partition;
+      part.files.push_back(
+          {absl::StrCat("c", write.cut, "-", part.table, "-", part.partition),
+           100, 7});
+    }
+    return written;
+  }
   ReplyBody operator()(const DropCut&) { return {}; }
+  ReplyBody operator()(const WriteManifest& write) {
+    const std::string name =
+        absl::StrCat("g", order.job.generation, "-c", write.cut, ".checkpoint");
+    cluster.checkpoints[absl::StrCat(write.directory, "/", name)] =
+        cluster.cut_ledgers_.at({job(), write.cut});
+    return ManifestWritten{name};
+  }
+  ReplyBody operator()(const PruneCheckpoints&) { return {}; }
+  ReplyBody operator()(const AnswerPerson& answer) {
+    cluster.answers[answer.waiter] = answer.status;
+    return {};
+  }
   ReplyBody operator()(const ReadLedger& read) {
     LedgerReading reading = cluster.ledgers[job()];
     reading.generation = order.job.generation;
@@ -336,6 +471,15 @@ void FakeCluster::CarryOutLate(const Order& order) {
   }
 }
 
+bool FakeCluster::AllStandAt(const std::string& job, const TakeCut& take) {
+  const std::vector<RankReading>& ranks = ledgers[job].ranks;
+  for (size_t rank = 0; rank < take.clocks.size(); ++rank) {
+    const Clock clock = rank < ranks.size() ? ranks[rank].clock : Clock();
+    if (clock.epoch < take.clocks[rank].epoch) return false;
+  }
+  return true;
+}
+
 void FakeCluster::Run() {
   while (!queue_.empty()) {
     const Order order = std::move(queue_.front());
@@ -360,6 +504,11 @@ void FakeCluster::Run() {
     } else {
       reply.status = TakeFailure(order);
     }
+    if (const auto* take = std::get_if<TakeCut>(&order.body);
+        take != nullptr && reply.status.ok() &&
+        !AllStandAt(order.job.id, *take)) {
+      reply.status = absl::AbortedError("the hold has ended");
+    }
     if (reply.status.ok()) {
       carried_out.push_back(order);
       reply.body = std::visit(CarryOut{*this, order}, order.body);
@@ -367,8 +516,7 @@ void FakeCluster::Run() {
                std::holds_alternative<Abandon>(order.body)) {
       unnamed_models.erase(order.job.id);
     }
-    if (reply.order != 0)
-      Enqueue(core_.Handle(OrderReplied{reply}, now_).orders);
+    if (reply.order != 0) Handle(OrderReplied{reply});
   }
 }
 
@@ -381,7 +529,7 @@ bool FakeCluster::HoldsNothing(const std::string& job) const {
   for (const std::string& file : spool_files) {
     if (file.find(job) != std::string::npos) return false;
   }
-  return !unnamed_models.contains(job) && core_.IsFreed(job);
+  return !unnamed_models.contains(job) && core_->IsFreed(job);
 }
 
 }  // namespace seraph

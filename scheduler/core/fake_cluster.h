@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,12 +43,23 @@ class FakeCluster {
   void Silence(const std::string& name) { silent_.insert(name); }
   // A new incarnation under the same name, empty; returns the old one.
   Node Restart(const std::string& name);
+  void Leave(const std::string& name);
+  // It sends heartbeats again, and what it was sent meanwhile arrives.
+  void Wake(const std::string& name);
+
+  // A scheduler in the place of this one, which goes on from what was stored.
+  // What the old one had sent and got no answer to is lost.
+  void RestartScheduler();
 
   // Jobs ----------------------------------------------------------------------
   std::string Submit(const JobSpec& spec,
                      const std::string& submission_id = "");
   void Cancel(const std::string& job);
-  JobView View(const std::string& job) const { return *core_.Find(job); }
+  // Each returns the waiter's number.
+  uint64_t Pause(const std::string& job);
+  uint64_t MakeCheckpoint(const std::string& job);
+  absl::Status Resume(const std::string& job);
+  JobView View(const std::string& job) const { return *core_->Find(job); }
   JobState StateOf(const std::string& job) const { return View(job).state; }
   JobPhase PhaseOf(const std::string& job) const { return View(job).phase; }
 
@@ -64,6 +76,19 @@ class FakeCluster {
   absl::Status EndRank(const std::string& job, uint32_t rank,
                        const absl::Status& status = absl::OkStatus());
   void EndRanks(const std::string& job);
+
+  // The rank's next entry in the middle of an epoch, in the ledger.
+  void StandAt(const std::string& job, uint32_t rank, Clock clock);
+  // The life in which the rank was started last, and by whom.
+  struct RankLife {
+    JobRef job;
+    RankRef rank;
+    Node worker;
+  };
+  RankLife LifeOf(const std::string& job, uint32_t rank) const;
+  uint64_t GenerationOf(const std::string& job) const {
+    return generations_.at(job);
+  }
 
   // Time and orders -----------------------------------------------------------
   Moment now() const { return now_; }
@@ -115,6 +140,13 @@ class FakeCluster {
   // The job holds nothing, and nothing is under way for it.
   bool HoldsNothing(const std::string& job) const;
 
+  // Checkpoints ---------------------------------------------------------------
+  // Manifests that are there, by path; of each, the ledger at the cut.
+  std::map<std::string, LedgerReading> checkpoints;
+  std::map<uint64_t, absl::Status> answers;  // To people, by waiter.
+  StateRecords stored;                       // As of the last outcome.
+  int stored_times = 0;
+
   std::set<std::string> unnamed_models;    // Exported, not published: job ids.
   std::set<std::string> models;            // Published: job ids.
   std::map<std::string, JobView> records;  // Written at the end, by job.
@@ -131,21 +163,41 @@ class FakeCluster {
   std::function<DatasetFacts(const ScanPiece&)> scan;
   std::optional<double> auc = 0.75;
 
-  SchedulerCore& core() { return core_; }
+  SchedulerCore& core() { return *core_; }
+  const SchedulerCore& core() const { return *core_; }
+
+  // All orders of a kind that were carried out, with what they name.
+  template <typename Body>
+  std::vector<Order> CarriedOut() const {
+    std::vector<Order> orders;
+    for (const Order& order : carried_out) {
+      if (std::holds_alternative<Body>(order.body)) orders.push_back(order);
+    }
+    return orders;
+  }
 
  private:
   struct CarryOut;
 
+  void Enqueue(Outcome* outcome);
   void Enqueue(Orders orders);
   void CarryOutLate(const Order& order);
+  // No rank is an epoch or more away from the cut.
+  bool AllStandAt(const std::string& job, const TakeCut& take);
   absl::Status TakeFailure(const Order& order);
 
+  const SchedulerOptions options_;
   Moment now_;
-  SchedulerCore core_;
+  std::unique_ptr<SchedulerCore> core_;
   std::map<std::string, Node> nodes_;
   std::set<std::string> silent_;
   uint64_t last_incarnation_ = 100;
   uint64_t last_waiter_ = 0;
+  std::map<std::string, uint64_t> generations_;  // By job: with tables.
+  // Of cuts that were taken: by job and cut.
+  std::map<std::pair<std::string, uint64_t>, LedgerReading> cut_ledgers_;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<ReplicaOrder>>
+      cut_partitions_;  // By incarnation and cut.
   int submitted_ = 0;
   std::deque<Order> queue_;
   std::set<size_t> held_kinds_;

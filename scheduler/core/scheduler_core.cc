@@ -31,9 +31,9 @@ SchedulerCore::SchedulerCore(const SchedulerOptions& options,
   for (const StoredState::Job& job : stored.jobs) {
     const std::string& id = job.job.id;
     last_number_ = std::max(last_number_, job.job.number);
-    jobs_.emplace(id, std::make_unique<JobMachine>(job, options_.job,
-                                                   &last_order_, start,
-                                                   &first_orders_));
+    jobs_.emplace(
+        id, std::make_unique<JobMachine>(job, options_.job, &last_order_, start,
+                                         &first_orders_));
     order_of_jobs_.push_back(id);
     const std::string& submission = job.request->submission_id;
     if (!submission.empty()) submissions_[submission] = id;
@@ -73,8 +73,8 @@ struct SchedulerCore::Handler {
   }
 
   absl::Status operator()(const NodeHeartbeat& event) {
-    absl::Status known = core.registry_.Heartbeat(
-        event.name, event.incarnation, event.load, now.steady);
+    absl::Status known = core.registry_.Heartbeat(event.name, event.incarnation,
+                                                  event.load, now.steady);
     if (!known.ok() || event.silent_peers.empty()) return known;
     core.links_.Report(event.incarnation, event.silent_peers, now.steady);
     for (const auto& [id, job] : core.jobs_) {

@@ -147,7 +147,8 @@ struct Outcome {
 };
 
 struct SchedulerOptions {
-  bool keeps_state = false;  // What an Outcome asks to be stored is found again.
+  bool keeps_state =
+      false;  // What an Outcome asks to be stored is found again.
   absl::Duration heartbeat_timeout = absl::Seconds(5);
   size_t max_jobs = 1000;  // Ended ones beyond that are forgotten.
   size_t max_pending_jobs = 1000;

@@ -78,7 +78,8 @@ void CheckpointMachine::Take(const Order& order, const absl::Status& status,
     Drop(steps);
     stage_ = Stage::kPrune;
     steps->orders.emplace_back(
-        std::nullopt, PruneCheckpoints{options_.directory, options_.keep});
+        std::nullopt,
+        PruneCheckpoints{options_.directory, options_.keep, manifest_});
     return;
   }
   const auto* begin = std::get_if<BeginCut>(&order.body);
@@ -115,9 +116,9 @@ void CheckpointMachine::Take(const Order& order, const absl::Status& status,
     clocks_ = clocks;
   } else if (clocks_ != clocks &&
              !IsPlanted(PlantedBug::kCutBetweenPartitions)) {
-    return GiveUp(absl::AbortedError(
-                      "the copies of two servers are of different clocks"),
-                  steps);
+    return GiveUp(
+        absl::AbortedError("the copies of two servers are of different clocks"),
+        steps);
   }
   if (awaited_.empty()) TookAll(steps);
 }

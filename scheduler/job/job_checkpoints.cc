@@ -84,16 +84,16 @@ bool JobMachine::CutAtEpochsEnd(Moment now, Orders* out) {
   if (!can) return false;  // It is owed.
   const Clock end = {static_cast<uint32_t>(decided_.size()), 0};
   CheckpointSteps steps;
-  cuts_->TakeAt(NextCut(), Primaries(),
-                std::vector<Clock>(roster_.size(), end), &steps);
+  cuts_->TakeAt(NextCut(), Primaries(), std::vector<Clock>(roster_.size(), end),
+                &steps);
   Apply(steps, now, out);
   return true;
 }
 
 void JobMachine::LookAtCheckpoints(Moment now, Orders* out) {
   if (!HasTables()) return;
-  const bool wanted = cut_owed_ || !asking_.empty() ||
-                      (pause_wanted_ && cuts_->idle());
+  const bool wanted =
+      cut_owed_ || !asking_.empty() || (pause_wanted_ && cuts_->idle());
   if (wanted && now.steady >= next_cut_ && CanCut()) {
     CheckpointSteps steps;
     cuts_->TakeNow(NextCut(), Primaries(), &steps);
@@ -158,8 +158,7 @@ void JobMachine::OnCheckpoint(Moment now, Orders* out) {
       .step = least.step,
       .bytes = checkpoint.bytes};
   checkpoints_.push_back(std::move(checkpoint));
-  const size_t keep =
-      request_->spec.checkpoint.value_or(CheckpointSpec()).keep;
+  const size_t keep = request_->spec.checkpoint.value_or(CheckpointSpec()).keep;
   if (checkpoints_.size() > keep) {
     checkpoints_.erase(checkpoints_.begin(), checkpoints_.end() - keep);
   }
@@ -208,14 +207,12 @@ absl::Status JobMachine::MakeCheckpoint(uint64_t waiter, Moment now,
     return absl::FailedPreconditionError(absl::StrCat(
         "job ", ref_.id, " has ended: ", JobStateName(view_.state)));
   }
-  if (view_.state != JobState::kRunning ||
-      view_.phase != JobPhase::kTraining) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", ref_.id, " does not train: it is ",
-                     view_.state == JobState::kRunning
-                         ? absl::StrCat("in the phase '",
-                                        JobPhaseName(view_.phase), "'")
-                         : std::string(JobStateName(view_.state))));
+  if (view_.state != JobState::kRunning || view_.phase != JobPhase::kTraining) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job ", ref_.id, " does not train: it is ",
+        view_.state == JobState::kRunning
+            ? absl::StrCat("in the phase '", JobPhaseName(view_.phase), "'")
+            : std::string(JobStateName(view_.state))));
   }
   if (cuts_->directory().empty()) {
     return absl::FailedPreconditionError(

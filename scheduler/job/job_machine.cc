@@ -49,7 +49,8 @@ bool JobMachine::TryStart(ClusterNodes* nodes, size_t first_server, Moment now,
     return false;
   }
   const uint32_t replicas = request_->spec.tables.replicas;
-  if (decided_plan_ == nullptr && nodes->servers.size() < replicas) {
+  if (decided_plan_ == nullptr && !nodes->servers.empty() &&
+      nodes->servers.size() < replicas) {
     Wait(absl::StrCat(CountText(replicas, "copy"), " of each partition need ",
                       CountText(replicas, "server"), "; there ",
                       nodes->servers.size() == 1 ? "is " : "are ",
@@ -271,9 +272,9 @@ void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
     return server.incarnation == node.incarnation;
   });
   if (map_ == nullptr || !map_->Holds(node.incarnation)) return;
-  const std::string loss = absl::StrCat(
-      Describe(node), " ", what, " in the phase '", JobPhaseName(view_.phase),
-      "' with partitions of the job");
+  const std::string loss =
+      absl::StrCat(Describe(node), " ", what, " in the phase '",
+                   JobPhaseName(view_.phase), "' with partitions of the job");
   if (!HasTables()) return GoBack(loss, now, out);
   excused_ = true;
   map_->LoseNode(node);
@@ -343,12 +344,11 @@ void JobMachine::End(JobState state, Moment now, Orders* out) {
   Answer(&pausing_, ended, out);
   pause_wanted_ = false;
   if (request_->spec.checkpoint.has_value() && output_proven_) {
-    out->push_back(
-        {0, ref_, std::nullopt,
-         RemoveFiles{{absl::StrCat(
-             CheckpointPath(request_->spec, request_->base_directory, "",
-                            ref_.id),
-             "/", kFolderToken)}}});
+    out->push_back({0, ref_, std::nullopt,
+                    RemoveFiles{{absl::StrCat(
+                        CheckpointPath(request_->spec, request_->base_directory,
+                                       "", ref_.id),
+                        "/", kFolderToken)}}});
   }
   if (output_proven_ && state != JobState::kSucceeded) {
     out->push_back(

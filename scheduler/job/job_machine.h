@@ -63,10 +63,10 @@ struct ClusterNodes {
 //
 // The three at the end are final. Every phase sends orders and goes on when all
 // have been answered; what is only slow or out of reach is tried again, any
-// other error fails the job. The loss of a worker hands its ranks out anew; that
-// of a partition's last copy takes the job back to its last checkpoint, or its
-// start, as a new generation. A job that has ended frees what it held: its view
-// shows the end at once, freed() comes later.
+// other error fails the job. The loss of a worker hands its ranks out anew;
+// that of a partition's last copy takes the job back to its last checkpoint, or
+// its start, as a new generation. A job that has ended frees what it held: its
+// view shows the end at once, freed() comes later.
 //
 // Parts of the implementation: job_machine.cc (the life as a whole),
 // job_scanning.cc (until the plan is there), job_placing.cc (tables and their
@@ -119,7 +119,8 @@ class JobMachine {
   void Advance(ClusterNodes* nodes, Moment now, Orders* out);
 
   // People. Errors: FailedPrecondition where it cannot be. `waiter` gets its
-  // AnswerPerson later if the status is OK. ------------------------------------
+  // AnswerPerson later if the status is OK.
+  // ------------------------------------
 
   // A job that has ended stays as it is, and so does one whose model is being
   // given its name: that is the moment from which it cannot be undone.
@@ -301,13 +302,13 @@ class JobMachine {
   bool ledger_complete_ = false;
   absl::Duration next_reading_;
   absl::Duration epoch_began_;
-  std::vector<EpochDecision> decided_;  // By epoch; with a barrier.
+  std::vector<EpochDecision> decided_;   // By epoch; with a barrier.
   std::map<uint32_t, uint64_t> not_to_;  // A stalled rank's last worker.
 
   OrderId export_order_ = 0;
-  absl::Duration export_since_;  // Of the first try in a row.
+  absl::Duration export_since_;              // Of the first try in a row.
   std::optional<absl::Duration> export_at_;  // The next try.
-  OrderId exported_ = 0;     // Waits for its name.
+  OrderId exported_ = 0;                     // Waits for its name.
   bool publishing_ = false;  // The model is being given its name.
 
   // Checkpoints.
@@ -317,12 +318,12 @@ class JobMachine {
   uint64_t last_cut_ = 0;
   std::optional<bool> let_go_;  // The decision that waits for the copies.
   bool cut_owed_ = false;
-  absl::Duration next_cut_;  // Not before.
-  int void_cuts_ = 0;        // In a row.
-  uint64_t cut_clocks_ = 0;  // Clocks of the slowest rank at the last cut.
-  std::vector<uint64_t> asking_;      // For a cut that has not begun.
-  std::vector<uint64_t> waiting_;     // For the one under way.
-  std::vector<uint64_t> pausing_;     // For the job to be PAUSED.
+  absl::Duration next_cut_;       // Not before.
+  int void_cuts_ = 0;             // In a row.
+  uint64_t cut_clocks_ = 0;       // Clocks of the slowest rank at the last cut.
+  std::vector<uint64_t> asking_;  // For a cut that has not begun.
+  std::vector<uint64_t> waiting_;  // For the one under way.
+  std::vector<uint64_t> pausing_;  // For the job to be PAUSED.
   bool pause_wanted_ = false;
   uint64_t pause_cut_ = 0;  // The first cut that is late enough.
 

@@ -56,10 +56,9 @@ void JobMachine::Place(Moment now, Orders* out) {
     if (order.partitions.empty()) continue;
     if (origin_.has_value()) order.restore = origin_->name;
     if (request_->spec.checkpoint.has_value()) {
-      order.proof =
-          FolderProof{CheckpointPath(request_->spec, request_->base_directory,
-                                     "", ref_.id),
-                      kFolderToken};
+      order.proof = FolderProof{
+          CheckpointPath(request_->spec, request_->base_directory, "", ref_.id),
+          kFolderToken};
     }
     unplaced_.insert(server.incarnation);
     Send(server, std::move(order), now, out);
@@ -152,10 +151,9 @@ void JobMachine::DoReplicaWork(Moment now, Orders* out) {
 
 void JobMachine::TellPlacements(const Node& worker, Moment now, Orders* out) {
   Send(worker,
-       UpdatePlacements{
-           map_->version(),
-           std::make_shared<const std::vector<PartitionPlacement>>(
-               plan_->partitions)},
+       UpdatePlacements{map_->version(),
+                        std::make_shared<const std::vector<PartitionPlacement>>(
+                            plan_->partitions)},
        now, out);
 }
 
@@ -185,15 +183,15 @@ bool JobMachine::FailReplicaOrder(ClosedOrder* closed,
                                   const absl::Status& status, Moment now,
                                   Orders* out) {
   const Order order = closed->order;
-  const bool passing =
-      IsTransient(status) ||
-      status.code() == absl::StatusCode::kFailedPrecondition;
+  const bool passing = IsTransient(status) ||
+                       status.code() == absl::StatusCode::kFailedPrecondition;
   if (std::holds_alternative<DropCut>(order.body)) {
     if (passing) book_->Retry(std::move(*closed), now);
     return true;
   }
   if (const auto* update = std::get_if<UpdatePlacements>(&order.body)) {
-    const bool is_newest = map_ != nullptr && update->version == map_->version();
+    const bool is_newest =
+        map_ != nullptr && update->version == map_->version();
     // Its ranks may be about to be started, with older placements.
     const bool early = status.code() == absl::StatusCode::kNotFound &&
                        !roster_.RanksOf(*order.to).empty();

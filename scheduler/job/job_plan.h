@@ -61,8 +61,8 @@ std::string PathOf(const std::string& base_directory, const std::string& path);
 std::string ModelPath(const JobSpec& spec, const std::string& base_directory);
 std::string RecordPath(const JobSpec& spec, const std::string& base_directory);
 
-// Where a job's checkpoints lie: below its own directory, or `root` where it has
-// none; "" if there is neither.
+// Where a job's checkpoints lie: below its own directory, or `root` where it
+// has none; "" if there is neither.
 std::string CheckpointPath(const JobSpec& spec,
                            const std::string& base_directory,
                            const std::string& root, const std::string& job);

@@ -33,14 +33,13 @@ void JobMachine::HandOut(ClusterNodes* nodes, Moment now, Orders* out) {
   std::vector<std::pair<Node, std::vector<uint32_t>>> chosen;
   for (const uint32_t rank : waiting) {
     const auto avoid = not_to_.find(rank);
-    WorkerRoom* room =
-        FindRoom(absl::MakeSpan(nodes->workers), arithmetic_,
-                 avoid == not_to_.end() ? 0 : avoid->second);
+    WorkerRoom* room = FindRoom(absl::MakeSpan(nodes->workers), arithmetic_,
+                                avoid == not_to_.end() ? 0 : avoid->second);
     if (room == nullptr) break;
     ++room->taken;
     roster_.Assign(rank, room->node);
-    const auto known = std::find_if(
-        chosen.begin(), chosen.end(), [&](const auto& item) {
+    const auto known =
+        std::find_if(chosen.begin(), chosen.end(), [&](const auto& item) {
           return item.first.incarnation == room->node.incarnation;
         });
     if (known == chosen.end()) {
@@ -84,9 +83,9 @@ void JobMachine::LookForStalledRank(Moment now, Orders* out) {
       waits_at_end[rank] = true;
     }
   }
-  const std::optional<uint32_t> stalled = roster_.FindStalled(
-      timeout, request_->spec.sync.mode != SyncMode::kAsp, waits_at_end,
-      now.steady);
+  const std::optional<uint32_t> stalled =
+      roster_.FindStalled(timeout, request_->spec.sync.mode != SyncMode::kAsp,
+                          waits_at_end, now.steady);
   if (!stalled.has_value()) return;
   const Node worker = *roster_[*stalled].worker;
   ++view_.recoveries;
@@ -115,8 +114,7 @@ std::string JobMachine::RoomText(const ClusterNodes& nodes) const {
                  "registered";
   }
   return absl::StrCat(CountText(fitting, "worker"), " with ",
-                      CountText(slots, "slot"),
-                      fitting == 1 ? " has" : " have",
+                      CountText(slots, "slot"), fitting == 1 ? " has" : " have",
                       " none free; add workers or raise worker.slots");
 }
 
@@ -149,8 +147,7 @@ absl::Status JobMachine::EndRank(const JobRef& job, const RankRef& rank,
     return absl::FailedPreconditionError(
         absl::StrCat("job ", ref_.id, " does not train"));
   }
-  if (!record.worker.has_value() ||
-      record.worker->incarnation != incarnation) {
+  if (!record.worker.has_value() || record.worker->incarnation != incarnation) {
     return absl::FailedPreconditionError(absl::StrCat(
         "rank ", rank.rank, " is run by another incarnation or worker"));
   }

@@ -20,12 +20,12 @@ void JobMachine::GoBack(absl::string_view why, Moment now, Orders* out) {
                 now, out);
   }
   ++view_.recoveries;
-  Log(absl::StrCat("goes back to ",
-                   checkpoints_.empty() ? "its start"
-                                        : absl::StrCat("checkpoint ",
-                                                       checkpoints_.back()
-                                                           .name.manifest),
-                   ": ", why),
+  Log(absl::StrCat(
+          "goes back to ",
+          checkpoints_.empty()
+              ? "its start"
+              : absl::StrCat("checkpoint ", checkpoints_.back().name.manifest),
+          ": ", why),
       now, out);
   Leave(absl::StrCat("the job goes back: ", why), now, out);
   TakeBack();
@@ -57,8 +57,7 @@ void JobMachine::Leave(absl::string_view why, Moment now, Orders* out) {
     }
     ++ref_.generation;
   }
-  teardown_ =
-      std::make_unique<Teardown>(ref_, options_.retry, last_id_);
+  teardown_ = std::make_unique<Teardown>(ref_, options_.retry, last_id_);
   book_ = std::make_unique<OrderBook>(ref_, options_.retry, last_id_);
   roster_.GoBack();
   unplaced_.clear();
@@ -88,8 +87,8 @@ void JobMachine::TakeBack() {
   if (!checkpoints_.empty()) origin_ = checkpoints_.back();
   uint32_t epochs = 0;
   if (origin_.has_value()) {
-    epochs = std::min_element(origin_->clocks.begin(), origin_->clocks.end())
-                 ->epoch;
+    epochs =
+        std::min_element(origin_->clocks.begin(), origin_->clocks.end())->epoch;
   }
   if (decided_.size() > epochs) decided_.resize(epochs);
   if (view_.epochs.size() > epochs) view_.epochs.resize(epochs);
@@ -137,8 +136,8 @@ bool JobMachine::ChooseNodesNow(ClusterNodes* nodes) {
 
 void JobMachine::Recover(ClusterNodes* nodes, Moment now, Orders* out) {
   if (!fences_.empty()) {
-    return Wait(absl::StrCat("what it held before to be freed on ",
-                             HoldersText()));
+    return Wait(
+        absl::StrCat("what it held before to be freed on ", HoldersText()));
   }
   if (!ChooseNodesNow(nodes)) return;
   Log(absl::StrCat("goes on as generation ", ref_.generation, ": servers ",
@@ -171,8 +170,8 @@ absl::Status JobMachine::Pause(uint64_t waiter, Moment now, Orders* out) {
         "job ", ref_.id, " has ended: ", JobStateName(view_.state)));
   }
   if (view_.phase == JobPhase::kExporting) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "job ", ref_.id, " has trained, and writes its model"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", ref_.id, " has trained, and writes its model"));
   }
   if (view_.phase == JobPhase::kTraining) {
     if (cuts_->directory().empty()) {

@@ -28,10 +28,9 @@ void JobMachine::BeginScanning(Moment now, Orders* out) {
   Enter(JobPhase::kScanning);
   ResolveFiles order{request_, std::nullopt};
   if (request_->spec.checkpoint.has_value()) {
-    order.checkpoints =
-        FolderProof{CheckpointPath(request_->spec, request_->base_directory,
-                                   "", ref_.id),
-                    kFolderToken};
+    order.checkpoints = FolderProof{
+        CheckpointPath(request_->spec, request_->base_directory, "", ref_.id),
+        kFolderToken};
   }
   book_->Send(std::nullopt, std::move(order), now, out);
 }

@@ -53,9 +53,8 @@ void JobMachine::BeginTraining(Moment now) {
     }
   }
   cuts_ = std::make_unique<CheckpointMachine>(CheckpointMachine::Options{
-      .directory =
-          CheckpointPath(spec, plan_->base_directory,
-                         options_.checkpoint_directory, ref_.id),
+      .directory = CheckpointPath(spec, plan_->base_directory,
+                                  options_.checkpoint_directory, ref_.id),
       .keep = spec.checkpoint.value_or(CheckpointSpec()).keep,
       .one_clock = spec.sync.mode == SyncMode::kBsp});
   ledger_complete_ = false;
@@ -192,8 +191,7 @@ void JobMachine::OnLedger(const ReadLedger& order, const LedgerReading& reading,
   for (const RankReading& rank : reading.ranks) clocks.push_back(rank.clock);
   roster_.See(clocks, now.steady);
   for (size_t rank = 0; rank < clocks.size(); ++rank) {
-    const Clock before =
-        origin_.has_value() ? origin_->clocks[rank] : Clock();
+    const Clock before = origin_.has_value() ? origin_->clocks[rank] : Clock();
     if (clocks[rank] > before) times_back_ = 0;
   }
   if (reading.skipped_rows > 0) {
@@ -278,14 +276,13 @@ void JobMachine::OnExportFailure(ClosedOrder closed, const absl::Status& status,
                                  Moment now, Orders* out) {
   // A server is out of reach, or was replaced meanwhile: what that means is
   // about to be told.
-  const bool passing =
-      IsTransient(status) || status.code() == absl::StatusCode::kNotFound ||
-      status.code() == absl::StatusCode::kAborted ||
-      status.code() == absl::StatusCode::kFailedPrecondition;
+  const bool passing = IsTransient(status) ||
+                       status.code() == absl::StatusCode::kNotFound ||
+                       status.code() == absl::StatusCode::kAborted ||
+                       status.code() == absl::StatusCode::kFailedPrecondition;
   if (std::holds_alternative<LoadInitModel>(closed.order.body)) {
     if (passing && book_->Retry(std::move(closed), now)) return;
-  } else if (passing &&
-             now.steady - export_since_ < options_.retry.give_up) {
+  } else if (passing && now.steady - export_since_ < options_.retry.give_up) {
     export_at_ = now.steady + options_.retry.pause_max;
     return;
   }

@@ -24,12 +24,11 @@ absl::string_view JobStateName(JobState state) {
 }
 
 bool SameBits(const MetricValues& a, const MetricValues& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& x, const auto& y) {
-                      return x.first == y.first &&
-                             std::bit_cast<uint64_t>(x.second) ==
-                                 std::bit_cast<uint64_t>(y.second);
-                    });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+        return x.first == y.first && std::bit_cast<uint64_t>(x.second) ==
+                                         std::bit_cast<uint64_t>(y.second);
+      });
 }
 
 bool HasEnded(JobState state) {

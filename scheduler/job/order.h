@@ -177,8 +177,8 @@ struct PublishModel {
   JobView view;  // Without the model's path and digest.
 };
 
-// Writes the last file of a checkpoint, which names the others, once it has seen
-// that they are there. Reply: ManifestWritten.
+// Writes the last file of a checkpoint, which names the others, once it has
+// seen that they are there. Reply: ManifestWritten.
 struct WriteManifest {
   std::shared_ptr<const JobPlan> plan;
   std::string directory;
@@ -193,6 +193,7 @@ struct WriteManifest {
 struct PruneCheckpoints {
   std::string directory;
   uint32_t keep = 1;
+  std::string newest;  // The manifest that was written last.
 };
 
 // Without a reply -------------------------------------------------------------

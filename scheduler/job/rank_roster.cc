@@ -75,8 +75,8 @@ std::vector<Node> RankRoster::Workers() const {
   std::vector<Node> workers;
   for (const RankRecord& rank : ranks_) {
     if (rank.done || !rank.worker.has_value()) continue;
-    const bool known = std::any_of(
-        workers.begin(), workers.end(), [&](const Node& worker) {
+    const bool known =
+        std::any_of(workers.begin(), workers.end(), [&](const Node& worker) {
           return worker.incarnation == rank.worker->incarnation;
         });
     if (!known) workers.push_back(*rank.worker);

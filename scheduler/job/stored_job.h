@@ -67,7 +67,7 @@ struct StoredJob {
   std::optional<Checkpoint> origin;     // Of this generation; unset: the start.
   std::vector<Checkpoint> checkpoints;  // Kept ones, oldest first.
   uint64_t last_cut = 0;                // The highest number ever used.
-  uint32_t times_back = 0;  // In a row without one further clock.
+  uint32_t times_back = 0;              // In a row without one further clock.
 
   std::vector<EpochDecision> decided;           // By epoch.
   std::vector<std::vector<double>> epoch_sums;  // MetricSums, by epoch.

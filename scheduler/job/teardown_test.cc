@@ -16,7 +16,7 @@ Node MakeNode(const std::string& name, NodeRole role) {
   Node node;
   node.name = name;
   node.role = role;
-  node.incarnation = role == NodeRole::kServer ? 8 : 7;
+  node.incarnation = role == NodeRole::kServer ? 5 : 7;
   return node;
 }
 

@@ -11,7 +11,8 @@ namespace seraph {
 TrainingProgress::TrainingProgress(uint32_t ranks,
                                    std::vector<MetricSums> finished)
     : ranks_(ranks), finished_(std::move(finished)) {
-  for (const MetricSums& epoch : finished_) finished_examples_ += epoch.examples;
+  for (const MetricSums& epoch : finished_)
+    finished_examples_ += epoch.examples;
 }
 
 absl::Status TrainingProgress::Take(const LedgerReading& reading,

@@ -37,8 +37,8 @@ absl::StatusOr<NodeChoice> ChooseNodes(absl::Span<const Node> servers,
                                        uint32_t ranks, bool same_arithmetic);
 
 // The least busy worker that has a slot left, the first by name among equals.
-// `arithmetic`: the id that it must have; "": any. `not_to`: an incarnation that
-// is taken only where no other has room; 0: none. Null if nobody has.
+// `arithmetic`: the id that it must have; "": any. `not_to`: an incarnation
+// that is taken only where no other has room; 0: none. Null if nobody has.
 WorkerRoom* FindRoom(absl::Span<WorkerRoom> workers,
                      const std::string& arithmetic, uint64_t not_to);
 

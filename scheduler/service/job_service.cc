@@ -163,4 +163,58 @@ grpc::ServerUnaryReactor* JobService::CancelJob(
   return call;
 }
 
+template <typename AnEvent, typename Reply>
+grpc::ServerUnaryReactor* JobService::AnswerLater(
+    AnEvent event, Reply* reply,
+    std::function<absl::StatusOr<Reply>()> describe) {
+  auto* call = new UnaryCall<Reply>(reply);
+  event.waiter = parts_.waiters->Add(
+      [answer = call->Answer(),
+       describe = std::move(describe)](absl::StatusOr<bool> done) mutable {
+        if (done.ok()) {
+          answer(describe());
+        } else {
+          answer(done.status());
+        }
+      });
+  const absl::Status taken = parts_.engine->Handle(event).status;
+  if (!taken.ok()) parts_.waiters->Tell(event.waiter, taken);
+  return call;
+}
+
+grpc::ServerUnaryReactor* JobService::CheckpointJob(
+    grpc::CallbackServerContext* context,
+    const v1::CheckpointJobRequest* request, v1::CheckpointJobReply* reply) {
+  return AnswerLater<CheckpointAsked, v1::CheckpointJobReply>(
+      {request->id()}, reply,
+      [this, id = request->id()]() -> absl::StatusOr<v1::CheckpointJobReply> {
+        v1::JobStatus status;
+        SERAPH_RETURN_IF_ERROR(Describe(id, &status));
+        v1::CheckpointJobReply made;
+        *made.mutable_checkpoint() = status.checkpoint();
+        return made;
+      });
+}
+
+grpc::ServerUnaryReactor* JobService::PauseJob(
+    grpc::CallbackServerContext* context, const v1::PauseJobRequest* request,
+    v1::JobStatus* reply) {
+  return AnswerLater<JobPaused, v1::JobStatus>(
+      {request->id()}, reply,
+      [this, id = request->id()]() -> absl::StatusOr<v1::JobStatus> {
+        v1::JobStatus status;
+        SERAPH_RETURN_IF_ERROR(Describe(id, &status));
+        return status;
+      });
+}
+
+grpc::ServerUnaryReactor* JobService::ResumeJob(
+    grpc::CallbackServerContext* context, const v1::ResumeJobRequest* request,
+    v1::JobStatus* reply) {
+  const absl::Status status =
+      parts_.engine->Handle(JobResumed{request->id()}).status;
+  if (!status.ok()) return FinishNow(context, status);
+  return FinishNow(context, Describe(request->id(), reply));
+}
+
 }  // namespace seraph

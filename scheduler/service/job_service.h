@@ -4,12 +4,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/concurrent/executor.h"
 #include "proto/jobs.grpc.pb.h"
 #include "scheduler/io/job_log.h"
+#include "scheduler/service/epoch_waiters.h"
 #include "scheduler/service/polled_stream.h"
 #include "scheduler/service/scheduler_engine.h"
 
@@ -23,8 +25,9 @@ class JobService final : public v1::Jobs::CallbackService {
   struct Parts {
     SchedulerEngine* engine;
     const JobLog* log;
-    StreamPoller* poller;  // Polled five times a second.
-    Executor* files;       // Where a submitted job's files are looked for.
+    StreamPoller* poller;   // Polled five times a second.
+    Executor* files;        // Where a submitted job's files are looked for.
+    EpochWaiters* waiters;  // People who wait, beside the ranks.
   };
 
   // All parts must outlive the server that this is registered with.
@@ -48,11 +51,28 @@ class JobService final : public v1::Jobs::CallbackService {
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
                                       const v1::CancelJobRequest* request,
                                       v1::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* CheckpointJob(
+      grpc::CallbackServerContext* context,
+      const v1::CheckpointJobRequest* request,
+      v1::CheckpointJobReply* reply) override;
+  grpc::ServerUnaryReactor* PauseJob(grpc::CallbackServerContext* context,
+                                     const v1::PauseJobRequest* request,
+                                     v1::JobStatus* reply) override;
+  grpc::ServerUnaryReactor* ResumeJob(grpc::CallbackServerContext* context,
+                                      const v1::ResumeJobRequest* request,
+                                      v1::JobStatus* reply) override;
 
  private:
   absl::StatusOr<v1::SubmitJobReply> Submit(
       const v1::SubmitJobRequest& request);
   absl::Status Describe(const std::string& id, v1::JobStatus* reply) const;
+
+  // Answers with what `describe` says once the event, which gets a waiter's
+  // number, has had its effect.
+  template <typename AnEvent, typename Reply>
+  grpc::ServerUnaryReactor* AnswerLater(
+      AnEvent event, Reply* reply,
+      std::function<absl::StatusOr<Reply>()> describe);
 
   const Parts parts_;
 };

@@ -124,6 +124,8 @@ v1::RunRanksRequest RunRanksRequestOf(const JobRef& job, const Node& to,
   for (const RankRef& rank : order.ranks) ToProto(rank, request.add_ranks());
   request.set_steps_per_epoch(plan.steps_per_epoch);
   request.set_epoch_barrier(plan.epoch_barrier);
+  request.set_placements_version(plan.placements_version);
+  request.set_lease_ms(absl::ToInt64Milliseconds(plan.lease));
   return request;
 }
 
@@ -184,6 +186,16 @@ void ToProto(const JobView& view, v1::JobStatus* message) {
   message->set_phase_fraction(view.phase_fraction);
   message->set_waiting_for(Utf8(view.waiting_for));
   add_metrics(view.running, [message] { return message->add_running(); });
+  if (view.checkpoint.has_value()) {
+    v1::CheckpointStatus* checkpoint = message->mutable_checkpoint();
+    checkpoint->set_path(Utf8(view.checkpoint->path));
+    checkpoint->set_time(Timestamp(view.checkpoint->time));
+    checkpoint->set_epoch(view.checkpoint->epoch);
+    checkpoint->set_step(view.checkpoint->step);
+    checkpoint->set_bytes(view.checkpoint->bytes);
+  }
+  message->set_replicas(view.replicas);
+  message->set_least_in_sync(view.least_in_sync);
 }
 
 }  // namespace seraph

@@ -17,6 +17,7 @@
 #include "proto/parameters.grpc.pb.h"
 #include "proto/replicas.grpc.pb.h"
 #include "proto/tasks.grpc.pb.h"
+#include "scheduler/io/checkpoint_files.h"
 #include "scheduler/io/job_files.h"
 #include "scheduler/io/job_record.h"
 #include "scheduler/io/model_transfer.h"
@@ -316,6 +317,7 @@ struct OrderRunner::CarryOut {
     v1::ReadLedgerRequest request;
     ToProto(order.job, request.mutable_job());
     request.set_from_epoch(read.from_epoch);
+    request.set_incarnation(order.to->incarnation);
     CallNode<v1::Parameters, Parameters, v1::ReadLedgerRequest,
              v1::ReadLedgerReply>(
         &Parameters::ReadLedger, request, timeout(),
@@ -327,6 +329,7 @@ struct OrderRunner::CarryOut {
   void operator()(const DropJob&) {
     v1::DropJobRequest request;
     ToProto(order.job, request.mutable_job());
+    request.set_incarnation(order.to->incarnation);
     CallNode<v1::Parameters, Parameters, v1::DropJobRequest, v1::DropJobReply>(
         &Parameters::DropJob, request, timeout(), Nothing<v1::DropJobReply>);
   }
@@ -334,9 +337,12 @@ struct OrderRunner::CarryOut {
   void operator()(const ResolveFiles& resolve) {
     runner.RunHere(
         parts().files, order.id,
-        [request = resolve.request,
+        [request = resolve.request, checkpoints = resolve.checkpoints,
          job = order.job.id](Cancellation*) -> absl::StatusOr<ReplyBody> {
           SERAPH_RETURN_IF_ERROR(ProveOutput(*request, job));
+          if (checkpoints.has_value()) {
+            SERAPH_RETURN_IF_ERROR(ProveCheckpointFolder(*checkpoints));
+          }
           SERAPH_ASSIGN_OR_RETURN(ResolvedFiles files, ResolveInputs(*request));
           return files;
         });
@@ -376,6 +382,30 @@ struct OrderRunner::CarryOut {
                    [&runner = runner, publish](Cancellation*) {
                      return runner.DoPublish(publish);
                    });
+  }
+
+  void operator()(const WriteManifest& write) {
+    runner.RunHere(parts().files, order.id,
+                   [job = order.job, write](Cancellation*) {
+                     return WriteCheckpointManifest(job, write);
+                   });
+  }
+
+  void operator()(const PruneCheckpoints& prune) {
+    runner.RunHere(parts().files, order.id,
+                   [job = order.job.id,
+                    prune](Cancellation*) -> absl::StatusOr<ReplyBody> {
+                     SERAPH_RETURN_IF_ERROR(PruneCheckpointFolder(job, prune));
+                     return ReplyBody();
+                   });
+  }
+
+  void operator()(const AnswerPerson& answer) {
+    if (answer.status.ok()) {
+      parts().waiters->Tell(answer.waiter, true);
+    } else {
+      parts().waiters->Tell(answer.waiter, answer.status);
+    }
   }
 
   void operator()(const Abandon& abandon) { runner.GiveUp(abandon.order); }

@@ -47,6 +47,9 @@ void ToProto(const JobPlan& plan, v1::JobTables* tables) {
   for (const TableSpec& table : plan.tables) {
     ToProto(table, tables->add_tables());
   }
+  tables->set_replicas(plan.spec.tables.replicas);
+  tables->set_min_in_sync(plan.spec.tables.min_in_sync);
+  tables->set_lease_ms(absl::ToInt64Milliseconds(plan.lease));
 }
 
 v1::AssignPartitionsRequest AssignRequestOf(const JobRef& job, const Node& to,
@@ -68,6 +71,10 @@ v1::AssignPartitionsRequest AssignRequestOf(const JobRef& job, const Node& to,
   if (order.restore.has_value()) {
     request.mutable_restore()->set_directory(order.restore->directory);
     request.mutable_restore()->set_manifest(order.restore->manifest);
+  }
+  if (order.proof.has_value()) {
+    request.mutable_proof()->set_directory(order.proof->directory);
+    request.mutable_proof()->set_token(order.proof->token);
   }
   return request;
 }
@@ -116,6 +123,7 @@ v1::TakeCutRequest TakeCutRequestOf(const JobRef& job, const Node& to,
   for (const ReplicaOrder& partition : order.partitions) {
     ToProto(partition, request.add_partitions());
   }
+  request.set_base(order.base);
   return request;
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/strip.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/job/job_spec.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
@@ -374,8 +374,7 @@ absl::StatusOr<StoredJob> DecodeJob(const v1::StoredJobState& message) {
     decision.epochs_without = stored.epochs_without();
   }
   for (const v1::StoredSums& stored : message.epoch_sums()) {
-    job.epoch_sums.emplace_back(stored.values().begin(),
-                                stored.values().end());
+    job.epoch_sums.emplace_back(stored.values().begin(), stored.values().end());
   }
   return job;
 }
@@ -391,8 +390,8 @@ absl::StatusOr<StoredState::Job> DecodeWhole(const StateRecords& records,
       const auto state, Parse<v1::StoredJobState>(records, KeyOf(id, "state")));
   SERAPH_ASSIGN_OR_RETURN(job.job, DecodeJob(state));
   if (records.contains(KeyOf(id, "plan"))) {
-    SERAPH_ASSIGN_OR_RETURN(
-        const auto plan, Parse<v1::StoredPlan>(records, KeyOf(id, "plan")));
+    SERAPH_ASSIGN_OR_RETURN(const auto plan,
+                            Parse<v1::StoredPlan>(records, KeyOf(id, "plan")));
     SERAPH_ASSIGN_OR_RETURN(job.plan, DecodePlan(id, *job.request, plan));
   }
   return job;
