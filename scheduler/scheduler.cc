@@ -35,8 +35,15 @@ constexpr absl::Duration kLook = absl::Milliseconds(200);  // At streams.
 constexpr int kFileThreads = 2;
 constexpr int kTransferThreads = 4;  // Models that come and go at once.
 
-SchedulerOptions CoreOptions(const ClusterConfig& config) {
+SchedulerOptions CoreOptions(const ClusterConfig& config,
+                             const SchedulerParts& parts) {
   SchedulerOptions options;
+  options.keeps_state = parts.store->durable();
+  options.job.lease = config.scheduler.heartbeat_timeout;
+  options.job.checkpoint_directory =
+      config.scheduler.checkpoint_directory.empty()
+          ? parts.folder->path() + "/checkpoints"
+          : config.scheduler.checkpoint_directory;
   options.heartbeat_timeout = config.scheduler.heartbeat_timeout;
   options.job.default_partitions = config.tables.partitions;
   options.job.retry.pause_max = config.rpc.retry_backoff_max;
@@ -90,12 +97,13 @@ absl::StatusOr<SchedulerParts> OpenLocalState(const ClusterConfig& config) {
 
 // In the order in which they need each other.
 struct Scheduler::Parts {
-  Parts(const ClusterConfig& c, SchedulerParts p)
+  Parts(const ClusterConfig& c, SchedulerParts p,
+        std::unique_ptr<SchedulerCore> core)
       : config(c),
         state(std::move(p.folder)),
         store(std::move(p.store)),
-        engine({.core = CoreOptions(config)}, MonotonicClock::Real(),
-               WallClock::Real(), store.get(), std::move(p.on_halt)),
+        engine({}, MonotonicClock::Real(), WallClock::Real(), store.get(),
+               std::move(p.on_halt), std::move(core)),
         channels({.max_message_bytes = config.rpc.max_message_bytes}),
         files("files", kFileThreads),
         transfers("transfers", kTransferThreads),
@@ -158,7 +166,13 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Start(
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Start(
     const ClusterConfig& config, SchedulerParts own) {
   const std::string listen = own.listen;
-  auto parts = std::make_unique<Parts>(config, std::move(own));
+  SERAPH_ASSIGN_OR_RETURN(const StateRecords records, own.store->Load());
+  SERAPH_ASSIGN_OR_RETURN(
+      std::unique_ptr<SchedulerCore> core,
+      SchedulerCore::Restore(
+          CoreOptions(config, own), records,
+          {MonotonicClock::Real()->Now(), WallClock::Real()->Now()}));
+  auto parts = std::make_unique<Parts>(config, std::move(own), std::move(core));
   SERAPH_ASSIGN_OR_RETURN(
       parts->rpc,
       RpcServer::Start(

@@ -177,9 +177,18 @@ grpc::ServerUnaryReactor* JobService::AnswerLater(
           answer(done.status());
         }
       });
-  const absl::Status taken = parts_.engine->Handle(event).status;
-  if (!taken.ok()) parts_.waiters->Tell(event.waiter, taken);
+  parts_.engine->Handle(event, [this, waiter = event.waiter](
+                                   const SchedulerEngine::Answer& taken) {
+    if (!taken.status.ok()) parts_.waiters->Tell(waiter, taken.status);
+  });
   return call;
+}
+
+absl::StatusOr<v1::JobStatus> JobService::StatusOf(
+    const std::string& id) const {
+  v1::JobStatus status;
+  SERAPH_RETURN_IF_ERROR(Describe(id, &status));
+  return status;
 }
 
 grpc::ServerUnaryReactor* JobService::CheckpointJob(
@@ -188,8 +197,7 @@ grpc::ServerUnaryReactor* JobService::CheckpointJob(
   return AnswerLater<CheckpointAsked, v1::CheckpointJobReply>(
       {request->id()}, reply,
       [this, id = request->id()]() -> absl::StatusOr<v1::CheckpointJobReply> {
-        v1::JobStatus status;
-        SERAPH_RETURN_IF_ERROR(Describe(id, &status));
+        SERAPH_ASSIGN_OR_RETURN(const v1::JobStatus status, StatusOf(id));
         v1::CheckpointJobReply made;
         *made.mutable_checkpoint() = status.checkpoint();
         return made;
@@ -201,20 +209,20 @@ grpc::ServerUnaryReactor* JobService::PauseJob(
     v1::JobStatus* reply) {
   return AnswerLater<JobPaused, v1::JobStatus>(
       {request->id()}, reply,
-      [this, id = request->id()]() -> absl::StatusOr<v1::JobStatus> {
-        v1::JobStatus status;
-        SERAPH_RETURN_IF_ERROR(Describe(id, &status));
-        return status;
-      });
+      [this, id = request->id()] { return StatusOf(id); });
 }
 
 grpc::ServerUnaryReactor* JobService::ResumeJob(
     grpc::CallbackServerContext* context, const v1::ResumeJobRequest* request,
     v1::JobStatus* reply) {
-  const absl::Status status =
-      parts_.engine->Handle(JobResumed{request->id()}).status;
-  if (!status.ok()) return FinishNow(context, status);
-  return FinishNow(context, Describe(request->id(), reply));
+  auto* call = new UnaryCall<v1::JobStatus>(reply);
+  parts_.engine->Handle(JobResumed{request->id()},
+                        [this, id = request->id(), answer = call->Answer()](
+                            const SchedulerEngine::Answer& done) mutable {
+                          if (!done.status.ok()) return answer(done.status);
+                          answer(StatusOf(id));
+                        });
+  return call;
 }
 
 }  // namespace seraph

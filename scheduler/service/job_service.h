@@ -66,6 +66,7 @@ class JobService final : public v1::Jobs::CallbackService {
   absl::StatusOr<v1::SubmitJobReply> Submit(
       const v1::SubmitJobRequest& request);
   absl::Status Describe(const std::string& id, v1::JobStatus* reply) const;
+  absl::StatusOr<v1::JobStatus> StatusOf(const std::string& id) const;
 
   // Answers with what `describe` says once the event, which gets a waiter's
   // number, has had its effect.

@@ -27,13 +27,17 @@ bool MayWorkLater(const absl::Status& status) {
 SchedulerEngine::SchedulerEngine(const SchedulerEngineOptions& options,
                                  const MonotonicClock* clock,
                                  const WallClock* wall, StateStore* store,
-                                 std::function<void()> on_halt)
+                                 std::function<void()> on_halt,
+                                 std::unique_ptr<SchedulerCore> core)
     : options_(options),
       clock_(clock),
       wall_(wall),
       store_(store),
       on_halt_(std::move(on_halt)),
-      core_(options.core, {clock->Now(), wall->Now()}),
+      core_(core != nullptr
+                ? std::move(core)
+                : std::make_unique<SchedulerCore>(
+                      options.core, Moment{clock->Now(), wall->Now()})),
       thread_([this] { Run(); }) {}
 
 SchedulerEngine::~SchedulerEngine() { Stop(); }
@@ -81,7 +85,7 @@ SchedulerEngine::Answer SchedulerEngine::Decide(const Event& event,
     return answer;
   }
   // Read under the lock: the core's time never goes back.
-  Outcome outcome = core_.Handle(event, {clock_->Now(), wall_->Now()});
+  Outcome outcome = core_->Handle(event, {clock_->Now(), wall_->Now()});
   answer.status = std::move(outcome.status);
   answer.job = std::move(outcome.job);
   if (!outcome.fatal.ok()) {
@@ -268,7 +272,7 @@ SchedulerEngine::Look SchedulerEngine::LookAt(absl::string_view id,
   Look look;
   MutexLock lock(&mu_);
   WaitStored();
-  const JobView* view = core_.Find(id);
+  const JobView* view = core_->Find(id);
   if (view == nullptr) return look;
   look.exists = true;
   if (view->version != known) look.changed = *view;
@@ -278,19 +282,19 @@ SchedulerEngine::Look SchedulerEngine::LookAt(absl::string_view id,
 std::vector<JobView> SchedulerEngine::Jobs() const {
   MutexLock lock(&mu_);
   WaitStored();
-  return core_.Jobs();
+  return core_->Jobs();
 }
 
 size_t SchedulerEngine::CountJobs(JobState state) const {
   MutexLock lock(&mu_);
-  return core_.CountJobs(state);
+  return core_->CountJobs(state);
 }
 
 std::vector<SchedulerEngine::NodeView> SchedulerEngine::Nodes() const {
   std::vector<NodeView> nodes;
   MutexLock lock(&mu_);
   const absl::Duration now = clock_->Now();
-  for (NodeRecord& record : core_.Nodes()) {
+  for (NodeRecord& record : core_->Nodes()) {
     const absl::Duration silent_for = now - record.last_heard;
     nodes.push_back({std::move(record), silent_for});
   }
@@ -299,7 +303,7 @@ std::vector<SchedulerEngine::NodeView> SchedulerEngine::Nodes() const {
 
 bool SchedulerEngine::IsAllFreed() const {
   MutexLock lock(&mu_);
-  return core_.IsAllFreed();
+  return core_->IsAllFreed();
 }
 
 }  // namespace seraph

@@ -56,11 +56,13 @@ struct SchedulerEngineOptions {
 class SchedulerEngine {
  public:
   // The clocks and the store must outlive this; without a store nothing is
-  // stored. `on_halt` is called once, on any thread, without a lock.
+  // stored. `on_halt` is called once, on any thread, without a lock. `core`: as
+  // it was restored; null: a new one.
   SchedulerEngine(const SchedulerEngineOptions& options,
                   const MonotonicClock* clock, const WallClock* wall,
                   StateStore* store = nullptr,
-                  std::function<void()> on_halt = {});
+                  std::function<void()> on_halt = {},
+                  std::unique_ptr<SchedulerCore> core = nullptr);
   ~SchedulerEngine();  // As Stop.
 
   // `carrier` must outlive every order.
@@ -144,7 +146,7 @@ class SchedulerEngine {
 
   mutable Mutex mu_;
   mutable CondVar changed_;
-  SchedulerCore core_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<SchedulerCore> core_ ABSL_PT_GUARDED_BY(mu_);
   std::vector<Decided> queue_ ABSL_GUARDED_BY(mu_);
   bool busy_ ABSL_GUARDED_BY(mu_) = false;  // With what was in the queue.
   // Events that had something to store, and those of them that are stored.
