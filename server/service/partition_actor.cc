@@ -242,6 +242,7 @@ void PartitionActor::Tick() {
 }
 
 std::vector<uint64_t> PartitionActor::complaints() const {
+  if (at_rest_) return {};  // It has not looked for long.
   MutexLock lock(&mu_);
   return complaints_;
 }
