@@ -8,7 +8,7 @@
 
 namespace seraph {
 
-Partition::Partition(PartitionOptions options, ReplicaOptions replica,
+Partition::Partition(PartitionOptions options, ReplicaSetup replica,
                      MakeStore make_store,
                      std::unique_ptr<PartitionState> state)
     : options_(std::move(options)),

@@ -28,7 +28,7 @@
 
 namespace seraph {
 
-struct ReplicaOptions {
+struct ReplicaSetup {
   uint64_t self = 0;  // This server's incarnation.
   absl::Duration lease = absl::Seconds(5);
   uint32_t min_in_sync = 1;
@@ -65,7 +65,7 @@ class Partition {
   // holds nothing and can only join. `make_store` is for snapshots.
   //
   // Until the first Configure it takes nothing (duty kCollect, epoch 0).
-  Partition(PartitionOptions options, ReplicaOptions replica,
+  Partition(PartitionOptions options, ReplicaSetup replica,
             MakeStore make_store, std::unique_ptr<PartitionState> state);
 
   // Orders: at any time, in any duty ---------------------------------------
@@ -284,7 +284,7 @@ class Partition {
   void VoidCut(absl::string_view why, Effects* effects);
 
   const PartitionOptions options_;
-  const ReplicaOptions replica_;
+  const ReplicaSetup replica_;
   const MakeStore make_store_;
   std::unique_ptr<PartitionState> state_;
   LogTail tail_;

@@ -38,7 +38,7 @@ inline PartitionOptions OptionsFor(SyncMode mode, uint32_t ranks,
 }
 
 inline std::unique_ptr<Partition> MakePartition(
-    const PartitionOptions& options, const ReplicaOptions& replica = {},
+    const PartitionOptions& options, const ReplicaSetup& replica = {},
     KeyRange range = {0, kMaxKey}, bool holds = true) {
   auto make_store = [table = options.table, range] {
     return MakeRowStore(table, range);

@@ -17,8 +17,7 @@ using ::testing::IsEmpty;
 constexpr absl::Duration kLease = ReplicaSet::kLease;
 
 // Server 0 leads alone in epoch 1 with some rows; server 1 joins in epoch 2.
-ReplicaSet Joining(SyncMode mode = SyncMode::kBsp,
-                   ReplicaOptions replica = {}) {
+ReplicaSet Joining(SyncMode mode = SyncMode::kBsp, ReplicaSetup replica = {}) {
   ReplicaSet r(OptionsFor(mode, 2), 3, {0}, replica);
   r.Epoch(1, 0, {0});
   r.Begin(0, 0);

@@ -25,7 +25,7 @@ class ReplicaSet {
 
   // `holders` begin with the start of the log, the others with nothing.
   ReplicaSet(PartitionOptions options, int servers, std::set<int> holders,
-             ReplicaOptions replica = {})
+             ReplicaSetup replica = {})
       : options_(std::move(options)), replica_(replica) {
     replica_.lease = kLease;
     for (int s = 0; s < servers; ++s) {
@@ -231,7 +231,7 @@ class ReplicaSet {
     return {.name = std::to_string(server), .incarnation = incarnation};
   }
   std::unique_ptr<Partition> Make(int server, bool holds) {
-    ReplicaOptions replica = replica_;
+    ReplicaSetup replica = replica_;
     replica.self = nodes_[server].incarnation;
     return MakePartition(options_, replica, {0, kMaxKey}, holds);
   }
@@ -243,7 +243,7 @@ class ReplicaSet {
   }
 
   const PartitionOptions options_;
-  ReplicaOptions replica_;
+  ReplicaSetup replica_;
   std::vector<Node> nodes_;
   std::vector<std::unique_ptr<Partition>> partitions_;
   // Long after the start of the machine.

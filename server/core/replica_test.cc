@@ -17,7 +17,7 @@ constexpr absl::Duration kLease = ReplicaSet::kLease;
 
 // Servers 0, 1, ... are members of epoch 1, 0 leads, the ranks have begun.
 ReplicaSet Members(SyncMode mode, uint32_t ranks, int servers,
-                   ReplicaOptions replica = {}) {
+                   ReplicaSetup replica = {}) {
   std::set<int> all;
   for (int s = 0; s < servers; ++s) all.insert(s);
   ReplicaSet set(OptionsFor(mode, ranks), servers, all, replica);

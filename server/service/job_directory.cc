@@ -158,7 +158,7 @@ std::shared_ptr<PartitionActor> JobDirectory::NewActor(
     std::unique_ptr<PartitionState> state) const {
   const PartitionOptions options = OptionsOf(*job.setup, place);
   const KeyRange range = RangeOf(*job.setup, place);
-  ReplicaOptions replica;
+  ReplicaSetup replica;
   replica.self = options_.incarnation;
   replica.lease = job.setup->lease;
   replica.min_in_sync = job.setup->min_in_sync;

@@ -55,10 +55,10 @@ void ReplicaHost::Make(uint64_t generation, bool empty) {
   }
   partition_ = std::make_unique<Partition>(
       world_.options,
-      ReplicaOptions{.self = node_.incarnation,
-                     .lease = world_.lease,
-                     .min_in_sync = world_.min_in_sync,
-                     .piece_bytes = world_.piece_bytes},
+      ReplicaSetup{.self = node_.incarnation,
+                   .lease = world_.lease,
+                   .min_in_sync = world_.min_in_sync,
+                   .piece_bytes = world_.piece_bytes},
       make_store, std::move(state));
 }
 
