@@ -313,6 +313,12 @@ void Partition::OnPiece(SnapshotPiece piece, absl::Duration now,
   if (!whole) return Send(primary_, intake_.taken(), effects);
   absl::StatusOr<std::unique_ptr<PartitionState>> state = TakeSnapshot();
   if (!state.ok()) {
+    // Damage is repaired by sending it again; for want of memory nothing helps:
+    // it makes no progress, and the primary complains of it.
+    if (!absl::IsDataLoss(state.status())) {
+      failure_ = std::string(state.status().message());
+      return;
+    }
     intake_.Restart();
     return Send(primary_, intake_.taken(), effects);
   }

@@ -220,6 +220,7 @@ TEST(RecruitTest, ALateSnapshotIsNotTaken) {
   r.Flow();
   ASSERT_TRUE(r.Acked(push));
   ASSERT_FALSE(pieces.empty());
+  r.filter = nullptr;
   for (const PeerMessage& piece : pieces) r.Deliver(piece);
   EXPECT_EQ(r.at(1).state().records(), 6) << "it was not set back";
   r.Configure(1, 4, ReplicaDuty::kDrop, 0, {0});
