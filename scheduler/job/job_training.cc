@@ -276,10 +276,7 @@ void JobMachine::OnExportFailure(ClosedOrder closed, const absl::Status& status,
                                  Moment now, Orders* out) {
   // A server is out of reach, or was replaced meanwhile: what that means is
   // about to be told.
-  const bool passing = IsTransient(status) ||
-                       status.code() == absl::StatusCode::kNotFound ||
-                       status.code() == absl::StatusCode::kAborted ||
-                       status.code() == absl::StatusCode::kFailedPrecondition;
+  const bool passing = IsTransient(status);
   if (std::holds_alternative<LoadInitModel>(closed.order.body)) {
     if (passing && book_->Retry(std::move(closed), now)) return;
   } else if (passing && now.steady - export_since_ < options_.retry.give_up) {

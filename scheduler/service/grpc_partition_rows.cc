@@ -30,15 +30,19 @@ void FillJob(const JobRef& job, v1::JobRef* message) {
   message->set_generation(job.generation);
 }
 
-// Which partition, for messages.
+// Which partition, for messages. One that is not led there any more is led
+// elsewhere, or lost: the scheduler is about to learn it.
 absl::Status AtPartition(const absl::Status& status,
                          const PartitionPlacement& placement) {
   if (status.ok() || status.code() == absl::StatusCode::kCancelled) {
     return status;
   }
-  return Annotate(status, absl::StrCat("server ", placement.primary.name,
-                                       ", table ", placement.table,
-                                       ", partition ", placement.partition));
+  const bool moved =
+      absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+  return Annotate(
+      moved ? absl::AbortedError(status.message()) : status,
+      absl::StrCat("server ", placement.primary.name, ", table ",
+                   placement.table, ", partition ", placement.partition));
 }
 
 template <typename T>
