@@ -8,10 +8,11 @@
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
 #include "common/cluster/node_identity.h"
+#include "common/cluster/term_guard.h"
 #include "common/concurrent/thread_pool.h"
 #include "common/rpc/address.h"
-#include "common/rpc/channel.h"
 #include "common/rpc/rpc_server.h"
+#include "common/rpc/scheduler_channel.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
 #include "worker/data/spool.h"
@@ -34,21 +35,24 @@ absl::Status RunWorker(DaemonContext* context) {
   const ClusterConfig& config = context->config();
   SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<Spool> spool,
                           Spool::Create(SpoolDirectory(config)));
-  ChannelCache channels({.max_message_bytes = config.rpc.max_message_bytes});
-  LinkCache links(&channels);
+  SchedulerChannel scheduler(
+      config.cluster.scheduler,
+      {.max_message_bytes = config.rpc.max_message_bytes});
+  LinkCache links({.max_message_bytes = config.rpc.max_message_bytes});
   ThreadPool pool("tasks", ThreadsOrCores(config.worker.threads));
   const uint64_t incarnation = NewIncarnation();
+  TermGuard terms;
   TaskService service(
       {.parts = {.incarnation = incarnation,
-                 .channels = &channels,
                  .links = &links,
                  .spool = spool.get(),
-                 .scheduler = config.cluster.scheduler,
+                 .scheduler = &scheduler,
                  .call_timeout = config.rpc.call_timeout,
                  .retry_backoff = config.rpc.retry_backoff,
                  .retry_backoff_max = config.rpc.retry_backoff_max,
                  .max_message_bytes = config.rpc.max_message_bytes},
-       .memory_limit_bytes = config.worker.memory_limit_bytes},
+       .memory_limit_bytes = config.worker.memory_limit_bytes,
+       .terms = &terms},
       &pool);
 
   SERAPH_ASSIGN_OR_RETURN(
@@ -71,6 +75,7 @@ absl::Status RunWorker(DaemonContext* context) {
                 .arithmetic = ArithmeticId(),
                 .version = kVersion,
                 .slots = config.worker.slots},
+       .terms = &terms,
        .call_timeout = config.rpc.call_timeout,
        .retry_backoff = config.rpc.retry_backoff,
        .retry_backoff_max = config.rpc.retry_backoff_max},
@@ -79,17 +84,17 @@ absl::Status RunWorker(DaemonContext* context) {
              return NodeLoad{.memory_bytes = ResidentBytes(),
                              .ranks = service.ranks()};
            },
-       .on_lost = [&service] { service.StopAll(); },
        .on_connected = [&rpc](bool connected) { rpc->SetReady(connected); }});
   agent.Start();
   SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));
 
+  // In good order: the scheduler hands the ranks to others as soon as it hears
+  // that we leave, and what they have pushed so far is where it was.
   context->stop()->Wait();
   rpc->SetReady(false);
   agent.Stop();
-  service.StopAll();
+  service.Close();
   rpc->Shutdown(config.rpc.shutdown_grace);
-  service.StopAll();  // What an order under way has started meanwhile.
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include "common/testing/fake_clock.h"
 #include "common/testing/manual_executor.h"
 #include "gtest/gtest.h"
+#include "worker/train/attempt_beginning.h"
 #include "worker/train/batch_stream.h"
 
 namespace seraph::testing {
@@ -74,6 +75,8 @@ class Sim {
       ranks_.push_back(StartRank(rank, 1));
     }
     for (int steps = 0; steps < kMaxSteps && Step(); ++steps) {
+      now_ += absl::Milliseconds(1);
+      Tick();
       MaybeCrash();
     }
     result_.ended = std::all_of(ranks_.begin(), ranks_.end(),
@@ -96,13 +99,12 @@ class Sim {
     std::unique_ptr<TableClient> client;
     std::map<uint64_t, uint64_t> step_ids;
 
-    // Before it begins: what the servers told.
-    size_t servers_to_answer = 0;
-    std::optional<Clock> clock;
-    std::vector<v1::LedgerRecord> ledger;
+    std::unique_ptr<AttemptBeginning> beginning;
+    bool begun = false;
 
     bool dead = false;   // Its worker was killed: it does nothing any more.
-    bool ended = false;  // It is done.
+    bool over = false;   // It has ended, well or badly ...
+    bool ended = false;  // ... and is done.
   };
   using LifePtr = std::shared_ptr<Life>;
 
@@ -151,12 +153,11 @@ class Sim {
     }
     auto router = TableRouter::Make(job_.tables, placements);
     EXPECT_TRUE(router.ok()) << router.status();
-    router_ = std::make_unique<TableRouter>(*std::move(router));
+    router_ = std::make_shared<const TableRouter>(*std::move(router));
   }
 
-  // The server's place here, of the router's server.
-  SimServer& ServerOf(size_t server) {
-    return *servers_[router_->servers()[server].incarnation - 1];
+  SimServer& ServerOf(const Node& server) {
+    return *servers_[server.incarnation - 1];
   }
 
   LifePtr StartRank(uint32_t number, uint32_t attempt) {
@@ -171,21 +172,21 @@ class Sim {
                     .pipeline = job_.sync.spec.pipeline},
         life->model.get(), life->stream.get(), nullptr);
     life->client = std::make_unique<TableClient>(
-        TableClientOptions{.job = "job",
-                           .rank = number,
-                           .attempt = attempt,
-                           .max_message_bytes = weather_.max_message_bytes,
-                           .seed = number},
-        router_.get());
-    life->servers_to_answer = router_->servers().size();
-    for (size_t server = 0; server < router_->servers().size(); ++server) {
-      BeginAttempt(life, server);
-    }
+        TableClientOptions{
+            .job = "job",
+            .rank = number,
+            .attempt = attempt,
+            .limits = {.message_bytes = weather_.max_message_bytes},
+            .seed = number},
+        router_);
+    lives_.push_back(life);
+    life->beginning = std::make_unique<AttemptBeginning>(*router_);
+    for (const Node& server : router_->servers()) BeginAttempt(life, server);
     return life;
   }
 
   // Asks until the server has answered; others may hear of the attempt first.
-  void BeginAttempt(const LifePtr& life, size_t server) {
+  void BeginAttempt(const LifePtr& life, const Node& server) {
     events_.push_back([this, life, server] {
       if (life->dead) return;
       if (Happens(weather_.lose)) {
@@ -212,13 +213,11 @@ class Sim {
     ASSERT_TRUE(reply.ok() || absl::IsAborted(reply.status()))
         << reply.status();
     if (!reply.ok()) return;
-    const Clock here{reply->clock().epoch(), reply->clock().step()};
-    life->clock = std::min(life->clock.value_or(here), here);
-    life->ledger.insert(life->ledger.end(), reply->ledger().begin(),
-                        reply->ledger().end());
-    if (--life->servers_to_answer > 0) return;
+    life->beginning->OnReply(*router_, *reply);
+    if (life->begun || !life->beginning->complete()) return;
+    life->begun = true;
     RankActions actions;
-    life->machine->Begin(*life->clock, life->ledger, &actions);
+    life->machine->Begin(life->beginning->start(), &actions);
     Do(life, std::move(actions));
   }
 
@@ -235,13 +234,14 @@ class Sim {
 
   void Do(const LifePtr& life, RankActions actions) {
     for (const auto& start : actions.steps) {
-      std::vector<TableClient::Outgoing> outgoing;
-      const auto step = life->client->Start(start.step, &outgoing);
+      TableClient::Output output;
+      const auto step = life->client->Start(start.step, now_, &output);
       ASSERT_TRUE(step.ok()) << step.status();
       life->step_ids[*step] = start.id;
-      Send(life, std::move(outgoing));
+      Handle(life, std::move(output));
     }
     if (actions.ended.has_value()) {
+      life->over = true;
       life->ended = actions.ended->ok();
       // Only what was handed out anew may be refused.
       EXPECT_TRUE(life->ended || ranks_[life->name.rank] != life)
@@ -273,11 +273,10 @@ class Sim {
                std::shared_ptr<bool> answered) {
     events_.push_back([this, life, one = std::move(one), answered]() mutable {
       const uint64_t last = weather_.servers;  // Its incarnation.
-      if (router_->servers()[one.server].incarnation == last &&
-          Happens(weather_.slow)) {
+      if (one.server->incarnation == last && Happens(weather_.slow)) {
         return Deliver(life, std::move(one), std::move(answered));
       }
-      ServerOf(one.server)
+      ServerOf(*one.server)
           .calls.Exchange(
               *one.request, [this, life, message = one.message, answered](
                                 v1::ExchangeReply reply, RequestHold hold) {
@@ -296,15 +295,42 @@ class Sim {
               absl::StatusOr<v1::ExchangeReply> reply) {
     events_.push_back([this, life, message, reply = std::move(reply)] {
       if (life->dead) return;
-      std::vector<TableClient::Outgoing> outgoing;
-      auto finished = life->client->OnReply(message, reply, &outgoing);
-      Send(life, std::move(outgoing));
-      if (!finished.has_value()) return;
-      const uint64_t id = life->step_ids.at(finished->step);
-      RankActions actions;
-      life->machine->OnStep(id, *std::move(finished), &actions);
-      Do(life, std::move(actions));
+      TableClient::Output output;
+      life->client->OnReply(message, reply, now_, &output);
+      Handle(life, std::move(output));
     });
+  }
+
+  void Handle(const LifePtr& life, TableClient::Output output) {
+    Send(life, std::move(output.outgoing));
+    for (FinishedStep& finished : output.finished) {
+      const uint64_t id = life->step_ids.at(finished.step);
+      RankActions actions;
+      life->machine->OnStep(id, std::move(finished), &actions);
+      Do(life, std::move(actions));
+    }
+  }
+
+  // What is due again is sent again.
+  void Tick() {
+    for (const LifePtr& life : lives_) {
+      if (life->dead || life->over || life->client->NextTick() > now_) continue;
+      TableClient::Output output;
+      life->client->Tick(now_, &output);
+      Handle(life, std::move(output));
+    }
+  }
+
+  // Lets the time pass until something is due. False: never again.
+  bool PassTime() {
+    absl::Duration next = absl::InfiniteDuration();
+    for (const LifePtr& life : lives_) {
+      if (life->dead || life->over) continue;
+      next = std::min(next, life->client->NextTick());
+    }
+    if (next == absl::InfiniteDuration()) return false;
+    now_ = std::max(now_, next);
+    return true;
   }
 
   // One event, or one turn of a server's executor. False when nothing is left.
@@ -321,7 +347,7 @@ class Sim {
     for (auto& server : servers_) {
       if (server->executor.RunOne()) return true;
     }
-    return false;
+    return PassTime();
   }
 
   std::string Digest() {
@@ -377,6 +403,7 @@ class Sim {
 
   void Close() {
     ranks_.clear();
+    lives_.clear();
     events_.clear();
     for (auto& server : servers_) {
       server->jobs.reset();
@@ -390,8 +417,10 @@ class Sim {
   uint64_t draws_ = 0;
   SimResult result_;
   std::vector<std::unique_ptr<SimServer>> servers_;
-  std::unique_ptr<TableRouter> router_;
+  absl::Duration now_;
+  std::shared_ptr<const TableRouter> router_;
   std::vector<LifePtr> ranks_;  // The current attempt of each.
+  std::vector<LifePtr> lives_;  // All attempts.
   std::deque<absl::AnyInvocable<void()>> events_;
 };
 

@@ -7,11 +7,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "common/concurrent/mutex.h"
 #include "proto/parameters.grpc.pb.h"
 
 namespace seraph {
@@ -19,7 +16,9 @@ namespace seraph {
 // All ranks of the process share it. The stream is opened by the first request
 // and, after it broke, by the next one; what was out then ends with
 // Unavailable, and its sender sends it again. The stream itself has no
-// deadline: keepalive pings find a peer that is gone.
+// deadline: keepalive pings find a peer that is gone or stands still.
+//
+// What leaves is ruled by a SendWindow.
 //
 // Threads: every method may be called from any thread. Callbacks run on gRPC's
 // threads, which they must not block, with no lock held.
@@ -27,25 +26,29 @@ class ServerLink {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)>;
 
-  explicit ServerLink(std::shared_ptr<grpc::Channel> channel);
+  // `window_bytes`: of pushes that may be under way.
+  ServerLink(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes);
 
-  // Ends the stream; what is out ends with Unavailable before this returns.
+  // Ends the stream; what is out, or waits to leave, ends with Unavailable
+  // before this returns.
   ~ServerLink();
 
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
 
-  // Sends a request under a number of the stream's own. `done` is called
-  // exactly once.
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // Sends a request under a number of the stream's own, when the window has
+  // room for it. `done` is called exactly once. A request that still waits to
+  // leave when it is given again leaves once, and its answer goes to all.
   void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done);
 
  private:
   class Stream;
+  class Outbox;
 
-  const std::unique_ptr<v1::Parameters::Stub> stub_;
-
-  Mutex mu_;
-  std::shared_ptr<Stream> stream_ ABSL_GUARDED_BY(mu_);
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::shared_ptr<Outbox> outbox_;
 };
 
 }  // namespace seraph

@@ -7,368 +7,438 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
+#include "worker/client/refusal.h"
 
 namespace seraph {
 namespace {
 
-void AppendKeys(absl::Span<const Key> keys, std::string* bytes) {
-  bytes->append(reinterpret_cast<const char*>(keys.data()),
-                keys.size() * sizeof(Key));
-}
+// A repeat that nobody answers comes at least so often, in leases.
+constexpr int kMostPatience = 16;
 
 void EncodeClock(Clock clock, v1::Clock* message) {
   message->set_epoch(clock.epoch);
   message->set_step(clock.step);
 }
 
-// Sets a part's keys: as a range where they are one, else as bytes.
-template <typename Part>
-void SetKeys(absl::Span<const Key> keys, Part* part, std::string* bytes) {
-  part->set_key_count(keys.size());
-  if (!keys.empty() && keys.back() - keys.front() == keys.size() - 1) {
-    part->set_encoding(v1::KEY_ENCODING_RANGE);
-    part->set_first_key(keys.front());
-  } else {
-    part->set_encoding(v1::KEY_ENCODING_RAW64);
-    AppendKeys(keys, bytes);
-  }
+Clock DecodeClock(const v1::Clock& message) {
+  return {message.epoch(), message.step()};
 }
 
-template <typename Part>
-void SetPlace(const PartitionPlacement& placement, Part* part) {
-  part->set_table(placement.table);
-  part->set_partition(placement.partition);
-  part->set_epoch(placement.epoch);
-}
-
-// The error of a part, for a rank: it ends the rank.
-absl::Status PartError(const v1::PartResult& result) {
-  switch (result.code()) {
-    case v1::PART_OK:
-      return absl::OkStatus();
-    case v1::PART_RETRY_AFTER:
-      return WithRetryAfter(absl::UnavailableError(result.message()),
-                            absl::Milliseconds(result.retry_after_ms()));
-    case v1::PART_STALE_ATTEMPT:
-      return WithReason(absl::AbortedError(result.message()), "STALE_ATTEMPT");
-    case v1::PART_FAILED:
-      return WithReason(absl::InternalError(result.message()),
-                        "PARTITION_FAILED");
-    case v1::PART_INVALID:
-      return absl::InvalidArgumentError(result.message());
-    default:
-      return absl::FailedPreconditionError(result.message());
-  }
+bool SamePlace(const PartitionPlacement& a, const PartitionPlacement& b) {
+  return a.epoch == b.epoch && a.primary.name == b.primary.name &&
+         a.primary.incarnation == b.primary.incarnation;
 }
 
 }  // namespace
 
-TableClient::TableClient(TableClientOptions options, const TableRouter* router)
-    : options_(std::move(options)), router_(*router) {}
+TableClient::TableClient(TableClientOptions options,
+                         std::shared_ptr<const TableRouter> router)
+    : options_(std::move(options)), router_(std::move(router)) {
+  for (const PartitionPlacement& placement : router_->placements()) {
+    seen_epochs_.push_back(placement.epoch);
+  }
+}
 
-void TableClient::FillHeader(size_t server, v1::RequestHeader* header) const {
-  header->mutable_job()->set_id(options_.job);
-  header->mutable_job()->set_generation(options_.generation);
-  header->set_incarnation(router_.servers()[server].incarnation);
-  header->mutable_rank()->set_rank(options_.rank);
-  header->mutable_rank()->set_attempt(options_.attempt);
+// Cutting
+// ----------------------------------------------------------------------
+
+RequestWriter TableClient::WriterFor(size_t server,
+                                     const OpenStep& step) const {
+  v1::RequestHeader header;
+  header.mutable_job()->set_id(options_.job);
+  header.mutable_job()->set_generation(options_.generation);
+  if (server != TableRouter::kNoServer) {
+    header.set_incarnation(router_->servers()[server].incarnation);
+  }
+  header.mutable_rank()->set_rank(options_.rank);
+  header.mutable_rank()->set_attempt(options_.attempt);
+  return RequestWriter(options_.limits, std::move(header), &step.entry,
+                       step.pull_clock);
 }
 
 absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
-                                            std::vector<Outgoing>* outgoing) {
-  std::optional<Route> push_route, pull_route;
-  if (step.entry.has_value()) {
-    std::vector<absl::Span<const Key>> keys(router_.tables().size());
-    for (size_t t = 0; t < step.entry->tables.size(); ++t) {
-      keys[t] = step.entry->tables[t].keys;
-    }
-    SERAPH_ASSIGN_OR_RETURN(push_route,
-                            router_.Split(keys, /*all_partitions=*/true));
-  }
-  if (step.pull.has_value()) {
-    SERAPH_ASSIGN_OR_RETURN(
-        pull_route, router_.Split(step.pull->keys, /*all_partitions=*/false));
-  }
-
+                                            absl::Duration now,
+                                            Output* output) {
+  SERAPH_ASSIGN_OR_RETURN(RoutedStep routed, RouteStep(*router_, step));
   const uint64_t number = ++last_step_;
   OpenStep& open = steps_[number];
   open.result.step = number;
-  for (size_t t = 0; pull_route.has_value() && t < router_.tables().size();
+  if (step.entry.has_value()) {
+    EncodeClock(step.entry->clock, open.entry.mutable_clock());
+    open.entry.set_ends_epoch(step.entry->ends_epoch);
+    open.entry.set_examples(step.entry->examples);
+    *open.entry.mutable_ledger() = step.entry->ledger;
+  }
+  if (step.pull.has_value()) {
+    EncodeClock(step.pull->clock, &open.pull_clock);
+    for (size_t t = 0; t < router_->tables().size(); ++t) {
+      open.result.rows.emplace_back(step.pull->keys[t].size() * WidthOf(t));
+    }
+  }
+  const auto cut = [&](size_t server) {
+    RequestWriter writer = WriterFor(server, open);
+    WriteParts(*router_, routed, server, options_.limits.message_bytes, &writer,
+               [&](uint32_t placement, size_t chunks) {
+                 chunked_[{number, placement}].missing = chunks;
+               });
+    AddMessages(number, server, &writer, nullptr, absl::ZeroDuration(), now,
+                output);
+  };
+  for (size_t server = 0; server < router_->servers().size(); ++server) {
+    cut(server);
+  }
+  cut(TableRouter::kNoServer);
+  for (size_t t = 0; step.pull.has_value() && t < router_->tables().size();
        ++t) {
-    open.result.rows.emplace_back(step.pull->keys[t].size() *
-                                  router_.tables()[t].width);
-    open.origin.push_back(std::move(pull_route->tables[t].origin));
+    open.origin.push_back(std::move(routed.pull->tables[t].origin));
   }
-  for (size_t server = 0; server < router_.servers().size(); ++server) {
-    AddMessages(number, step, server,
-                push_route.has_value() ? &*push_route : nullptr,
-                pull_route.has_value() ? &*pull_route : nullptr, outgoing);
-  }
+  if (open.parts_out == 0) FinishStep(number, output);
   return number;
 }
 
-void TableClient::AddMessages(uint64_t step, const Step& content, size_t server,
-                              const Route* push_route, const Route* pull_route,
-                              std::vector<Outgoing>* outgoing) {
-  static const std::vector<RoutedPart> kNone;
-  const auto& pushes =
-      push_route == nullptr ? kNone : push_route->servers[server];
-  const auto& pulls =
-      pull_route == nullptr ? kNone : pull_route->servers[server];
-  if (pushes.empty() && pulls.empty()) return;
-
-  v1::ExchangeRequest request;
-  std::vector<PulledPart> pulled;
-  size_t bytes = 0;
-  const auto flush = [&] {
-    if (request.has_push_pull()) {
-      // One of the two alone travels as itself.
-      v1::PushPullRequest both = std::move(*request.mutable_push_pull());
-      if (both.push().parts().empty()) {
-        *request.mutable_pull() = std::move(*both.mutable_pull());
-      } else if (both.pull().parts().empty()) {
-        *request.mutable_push() = std::move(*both.mutable_push());
-      } else {
-        *request.mutable_push_pull() = std::move(both);
-      }
-      Send(step, server, std::move(request), std::move(pulled), outgoing);
+void TableClient::AddMessages(uint64_t step, size_t server,
+                              RequestWriter* writer,
+                              const Message* successor_of, absl::Duration delay,
+                              absl::Duration now, Output* output) {
+  OpenStep& open = steps_.at(step);
+  for (CutRequest& cut : writer->Finish()) {
+    const uint64_t number = ++last_message_;
+    Message message{
+        .step = step,
+        .server = nullptr,
+        .request =
+            std::make_shared<const v1::ExchangeRequest>(std::move(cut.request)),
+        .parts = {},
+        .pulled = std::move(cut.pulled),
+        .backoff = successor_of != nullptr ? successor_of->backoff
+                                           : Backoff(options_.retry_backoff,
+                                                     options_.retry_backoff_max,
+                                                     options_.seed + number),
+        .patience = options_.lease,
+        .due = absl::InfiniteDuration()};
+    for (uint32_t placement : cut.pushed) message.parts.push_back({placement});
+    for (const PulledPart& part : message.pulled) {
+      message.parts.push_back({part.placement});
     }
-    request = v1::ExchangeRequest();
-    pulled.clear();
-    bytes = 0;
-  };
-  const auto make_room = [&](size_t more) {
-    if (bytes > 0 && bytes + more > options_.max_message_bytes) flush();
-    bytes += more;
-    return request.mutable_push_pull();
-  };
-
-  for (const RoutedPart& part : pushes) {
-    const PartitionPlacement& placement = router_.placements()[part.placement];
-    const size_t width = router_.tables()[placement.table].width;
-    const size_t row_bytes = sizeof(Key) + width * sizeof(float);
-    const size_t chunk_keys =
-        std::max<size_t>(1, options_.max_message_bytes / row_bytes);
-    const size_t chunks =
-        std::max<size_t>(1, (part.count + chunk_keys - 1) / chunk_keys);
-    const RoutedTable& table = push_route->tables[placement.table];
-    for (size_t chunk = 0; chunk < chunks; ++chunk) {
-      const size_t first = part.first + chunk * chunk_keys;
-      const size_t count =
-          std::min(chunk_keys, part.first + part.count - first);
-      v1::PushRequest* push = make_room(count * row_bytes)->mutable_push();
-      if (push->parts().empty()) {
-        FillHeader(server, push->mutable_header());
-        EncodeClock(content.entry->clock, push->mutable_clock());
-        push->set_ends_epoch(content.entry->ends_epoch);
-        push->set_examples(content.entry->examples);
-        *push->mutable_ledger() = content.entry->ledger;
-      }
-      v1::PushPart* out = push->add_parts();
-      SetPlace(placement, out);
-      SetKeys(table.keys.subspan(first, count), out, push->mutable_keys());
-      out->set_chunk(chunk);
-      out->set_chunks(chunks);
-      if (count == 0) continue;
-      const float* values =
-          content.entry->tables[placement.table].values.data();
-      if (table.origin.empty()) {
-        push->mutable_values()->append(
-            reinterpret_cast<const char*>(values + first * width),
-            count * width * sizeof(float));
-      } else {
-        for (size_t i = first; i < first + count; ++i) {
-          push->mutable_values()->append(
-              reinterpret_cast<const char*>(values + table.origin[i] * width),
-              width * sizeof(float));
-        }
-      }
+    open.parts_out += message.parts.size();
+    Message& added =
+        messages_.emplace(number, std::move(message)).first->second;
+    if (server == TableRouter::kNoServer) continue;
+    added.server =
+        std::shared_ptr<const Node>(router_, &router_->servers()[server]);
+    if (delay > absl::ZeroDuration()) {
+      added.due = now + delay;
+    } else {
+      Emit(number, &added, now, output);
     }
   }
+}
 
-  for (const RoutedPart& part : pulls) {
-    const PartitionPlacement& placement = router_.placements()[part.placement];
-    const size_t row_bytes =
-        router_.tables()[placement.table].width * sizeof(float);
-    const size_t piece_keys =
-        std::max<size_t>(1, options_.max_message_bytes / row_bytes);
-    const RoutedTable& table = pull_route->tables[placement.table];
-    for (size_t done = 0; done < part.count; done += piece_keys) {
-      const size_t first = part.first + done;
-      const size_t count = std::min(piece_keys, part.count - done);
-      v1::PullRequest* pull =
-          make_room(count * std::max(row_bytes, sizeof(Key)))->mutable_pull();
-      if (pull->parts().empty()) {
-        FillHeader(server, pull->mutable_header());
-        EncodeClock(content.pull->clock, pull->mutable_clock());
-      }
-      v1::PullPart* out = pull->add_parts();
-      SetPlace(placement, out);
-      SetKeys(table.keys.subspan(first, count), out, pull->mutable_keys());
-      pulled.push_back({placement.table, first, count});
+void TableClient::Emit(uint64_t number, Message* message, absl::Duration now,
+                       Output* output) {
+  ++message->copies;
+  message->due = now + message->patience;
+  message->patience =
+      std::min(message->patience * 2, options_.lease * kMostPatience);
+  output->outgoing.push_back({.server = message->server,
+                              .message = number,
+                              .request = message->request});
+}
+
+void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
+                          absl::Duration delay, absl::Duration now,
+                          Output* output) {
+  OpenStep& step = steps_.at(message->step);
+  std::map<size_t, RequestWriter> writers;
+  const auto take = [&](Part* part) -> RequestWriter* {
+    if (!part->live) return nullptr;
+    if (changed != nullptr && !(*changed)[part->placement]) return nullptr;
+    part->live = false;
+    --step.parts_out;
+    const size_t server = router_->ServerOf(part->placement);
+    auto found = writers.find(server);
+    if (found == writers.end()) {
+      found = writers.emplace(server, WriterFor(server, step)).first;
+    }
+    return &found->second;
+  };
+  const size_t pushed = message->pushed();
+  if (const v1::PushRequest* push = PushOf(*message->request)) {
+    ForEachPart(
+        *push, [&](uint32_t table) { return WidthOf(table); },
+        [&](size_t i, const PartBytes<v1::PushPart>& bytes) {
+          RequestWriter* writer = take(&message->parts[i]);
+          if (writer == nullptr) return;
+          const uint32_t place = message->parts[i].placement;
+          v1::PushRequest* out =
+              writer->Push(place, bytes.part->key_count() * sizeof(Key) +
+                                      bytes.values.size());
+          v1::PushPart* part = out->add_parts();
+          *part = *bytes.part;
+          part->set_epoch(router_->placements()[place].epoch);
+          out->mutable_keys()->append(bytes.keys.data(), bytes.keys.size());
+          out->mutable_values()->append(bytes.values.data(),
+                                        bytes.values.size());
+        });
+  }
+  if (const v1::PullRequest* pull = PullOf(*message->request)) {
+    ForEachPart(*pull, [&](size_t i, const PartBytes<v1::PullPart>& bytes) {
+      RequestWriter* writer = take(&message->parts[pushed + i]);
+      if (writer == nullptr) return;
+      const PulledPart& where = message->pulled[i];
+      v1::PullRequest* out = writer->Pull(
+          where, where.count * std::max(WidthOf(where.table) * sizeof(float),
+                                        sizeof(Key)));
+      v1::PullPart* part = out->add_parts();
+      *part = *bytes.part;
+      part->set_epoch(router_->placements()[where.placement].epoch);
+      out->mutable_keys()->append(bytes.keys.data(), bytes.keys.size());
+    });
+  }
+  for (auto& [server, writer] : writers) {
+    AddMessages(message->step, server, &writer,
+                changed == nullptr ? message : nullptr, delay, now, output);
+  }
+}
+
+// Placements
+// -------------------------------------------------------------------
+
+void TableClient::UpdateRouter(std::shared_ptr<const TableRouter> router,
+                               absl::Duration now, Output* output) {
+  if (router->version() <= router_->version()) return;
+  const std::vector<PartitionPlacement>& before = router_->placements();
+  std::vector<bool> changed(before.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    const PartitionPlacement& after = router->placements()[i];
+    changed[i] = !SamePlace(before[i], after);
+    seen_epochs_[i] = std::max(seen_epochs_[i], after.epoch);
+  }
+  router_ = std::move(router);
+  const uint64_t last_before = last_message_;
+  ReviveChunks(changed, now, output);
+  for (auto it = messages_.begin();
+       it != messages_.end() && it->first <= last_before;) {
+    Message& message = it->second;
+    CutAnew(&message, &changed, absl::ZeroDuration(), now, output);
+    const bool is_live =
+        std::any_of(message.parts.begin(), message.parts.end(),
+                    [](const Part& part) { return part.live; });
+    it = is_live ? std::next(it) : messages_.erase(it);
+  }
+}
+
+void TableClient::ReviveChunks(const std::vector<bool>& changed,
+                               absl::Duration now, Output* output) {
+  for (auto& [key, entry] : chunked_) {
+    const auto& [step, placement] = key;
+    if (!changed[placement] || entry.settled.empty()) continue;
+    entry.missing += entry.settled.size();
+    for (const Chunk& chunk : std::exchange(entry.settled, {})) {
+      // As a message of this part alone, which CutAnew takes apart.
+      const v1::PushRequest& push = *PushOf(*chunk.request);
+      Message message{
+          .step = step,
+          .server = nullptr,
+          .request = chunk.request,
+          .parts = {},
+          .pulled = {},
+          .backoff = Backoff(options_.retry_backoff, options_.retry_backoff_max,
+                             options_.seed)};
+      message.parts.assign(push.parts_size(), {placement, false});
+      message.parts[chunk.part].live = true;
+      ++steps_.at(step).parts_out;
+      CutAnew(&message, &changed, absl::ZeroDuration(), now, output);
     }
   }
-  flush();
 }
 
-void TableClient::Send(uint64_t step, size_t server,
-                       v1::ExchangeRequest request,
-                       std::vector<PulledPart> pulled,
-                       std::vector<Outgoing>* outgoing) {
-  const uint64_t number = ++last_message_;
-  const auto shared =
-      std::make_shared<const v1::ExchangeRequest>(std::move(request));
-  messages_.emplace(number,
-                    Message{.step = step,
-                            .server = server,
-                            .request = shared,
-                            .pulled = std::move(pulled),
-                            .backoff = Backoff(options_.retry_backoff,
-                                               options_.retry_backoff_max,
-                                               options_.seed + number)});
-  ++steps_[step].messages_out;
-  outgoing->push_back({.server = server,
-                       .message = number,
-                       .request = shared,
-                       .delay = absl::ZeroDuration()});
+// Time
+// -------------------------------------------------------------------------
+
+void TableClient::Tick(absl::Duration now, Output* output) {
+  for (auto& [number, message] : messages_) {
+    if (message.due <= now) Emit(number, &message, now, output);
+  }
 }
 
-std::optional<FinishedStep> TableClient::OnReply(
-    uint64_t number, absl::StatusOr<v1::ExchangeReply> reply,
-    std::vector<Outgoing>* outgoing) {
+absl::Duration TableClient::NextTick() const {
+  absl::Duration next = absl::InfiniteDuration();
+  for (const auto& [number, message] : messages_) {
+    next = std::min(next, message.due);
+  }
+  return next;
+}
+
+// Replies
+// ----------------------------------------------------------------------
+
+void TableClient::OnReply(uint64_t number,
+                          absl::StatusOr<v1::ExchangeReply> reply,
+                          absl::Duration now, Output* output) {
   const auto found = messages_.find(number);
-  if (found == messages_.end()) return std::nullopt;
+  if (found == messages_.end()) return;
   Message& message = found->second;
-  OpenStep& step = steps_.at(message.step);
+  const uint64_t step_number = message.step;
+  OpenStep& step = steps_.at(step_number);
 
   absl::Duration delay = absl::ZeroDuration();
-  bool gap = false;
   absl::Status status =
-      reply.ok() ? Judge(message, *reply, &delay, &gap) : reply.status();
-  if (IsTransient(status) && ReasonOf(status) != "STALE_ATTEMPT") {
-    message.found_gap_alone = gap && !EarlierEntryIsOut(message);
-    outgoing->push_back({.server = message.server,
-                         .message = number,
-                         .request = message.request,
-                         .delay = std::max(delay, message.backoff.Next())});
-    return std::nullopt;
+      reply.ok() ? TakeReply(&message, *reply, &step, &delay) : reply.status();
+  if (!status.ok() && !MayPass(status)) {
+    step.result.status = std::move(status);
+    return FinishStep(step_number, output);
   }
-  if (status.ok()) {
-    const v1::PullReply& pull =
-        reply->has_push_pull() ? reply->push_pull().pull() : reply->pull();
-    status = TakeRows(message, pull, &step);
+  if (const auto after = RetryAfterOf(status); after.has_value()) {
+    delay = std::max(delay, *after);
   }
-  step.result.status.Update(status);
-  const auto open = steps_.find(message.step);
+  const size_t live = std::count_if(message.parts.begin(), message.parts.end(),
+                                    [](const Part& part) { return part.live; });
+  if (live == message.parts.size()) {
+    message.patience = options_.lease;
+    message.due = now + delay + message.backoff.Next();
+    return;
+  }
+  if (live > 0) {
+    CutAnew(&message, nullptr, delay + message.backoff.Next(), now, output);
+  }
   messages_.erase(found);
-  if (--step.messages_out > 0) return std::nullopt;
-  FinishedStep finished = std::move(step.result);
-  steps_.erase(open);
-  return finished;
+  if (step.parts_out == 0) FinishStep(step_number, output);
 }
 
-bool TableClient::EarlierEntryIsOut(const Message& message) const {
-  const auto clock_of = [](const Message& of) -> std::optional<Clock> {
-    const v1::ExchangeRequest& request = *of.request;
-    const v1::PushRequest& push =
-        request.has_push_pull() ? request.push_pull().push() : request.push();
-    if (push.parts().empty()) return std::nullopt;
-    return Clock{push.clock().epoch(), push.clock().step()};
+absl::Status TableClient::TakeReply(Message* message,
+                                    const v1::ExchangeReply& reply,
+                                    OpenStep* step, absl::Duration* delay) {
+  if (reply.error_code() != 0) return ErrorOf(reply);
+  const v1::PushReply& push =
+      reply.has_push_pull() ? reply.push_pull().push() : reply.push();
+  const v1::PullReply& pull =
+      reply.has_push_pull() ? reply.push_pull().pull() : reply.pull();
+  const size_t pushed = message->pushed();
+  size_t bytes = 0;
+  for (size_t i = 0; i < message->pulled.size() && i < pull.results_size();
+       ++i) {
+    const PulledPart& part = message->pulled[i];
+    if (pull.results(i).code() != v1::PART_OK) continue;
+    bytes += part.count * WidthOf(part.table) * sizeof(float);
+  }
+  if (push.results_size() != pushed ||
+      pull.results_size() != message->pulled.size() ||
+      pull.values().size() != bytes) {
+    return absl::InternalError(absl::StrCat(
+        "server ", message->server->name, " answered ", push.results_size(),
+        " and ", pull.results_size(), " parts with ", pull.values().size(),
+        " bytes of values, where ", pushed, " and ", message->pulled.size(),
+        " with ", bytes, " were asked for"));
+  }
+
+  // What ends the step counts more than what can be sent again.
+  absl::Status again, worst;
+  const auto judge = [&](size_t index, const v1::PartResult& result) {
+    if (!message->parts[index].live) return false;
+    const absl::Status status = JudgePart(message, index, result, delay);
+    if (status.ok()) return true;
+    (MayPass(status) ? again : worst).Update(status);
+    return false;
   };
-  const std::optional<Clock> clock = clock_of(message);
+  for (size_t i = 0; i < pushed; ++i) {
+    if (judge(i, push.results(i))) Settle(message, i, step);
+  }
+  const char* from = pull.values().data();
+  for (size_t i = 0; i < message->pulled.size(); ++i) {
+    const PulledPart& part = message->pulled[i];
+    if (judge(pushed + i, pull.results(i))) {
+      TakeRows(part, from, step);
+      Settle(message, pushed + i, step);
+    }
+    if (pull.results(i).code() == v1::PART_OK) {
+      from += part.count * WidthOf(part.table) * sizeof(float);
+    }
+  }
+  return worst.ok() ? again : worst;
+}
+
+absl::Status TableClient::JudgePart(Message* message, size_t index,
+                                    const v1::PartResult& result,
+                                    absl::Duration* delay) {
+  Part& part = message->parts[index];
+  uint64_t& seen = seen_epochs_[part.placement];
+  const bool is_old = result.epoch() != 0 && result.epoch() < seen;
+  seen = std::max<uint64_t>(seen, result.epoch());
+  absl::Status status = PartError(result);
+  if (status.ok()) {
+    return is_old ? absl::UnavailableError("an answer of an older epoch")
+                  : absl::OkStatus();
+  }
+  if (result.code() == v1::PART_EXPECTED_CLOCK) {
+    // With a pipeline it may have overtaken the entry before it. Once that is
+    // acknowledged no reason is left for a gap: what was sent since then must
+    // not find one.
+    if (EarlierEntryIsOut(*message, index)) {
+      part.stale_gaps = -1;
+      return absl::UnavailableError(result.message());
+    }
+    if (part.stale_gaps == 0) return status;
+    part.stale_gaps =
+        (part.stale_gaps < 0 ? message->copies : part.stale_gaps) - 1;
+    return absl::UnavailableError(result.message());
+  }
+  if (const auto after = RetryAfterOf(status); after.has_value()) {
+    *delay = std::max(*delay, *after);
+  }
+  return status;
+}
+
+bool TableClient::EarlierEntryIsOut(const Message& message,
+                                    size_t index) const {
+  const Clock clock = DecodeClock(PushOf(*message.request)->clock());
   for (const auto& [number, other] : messages_) {
-    const std::optional<Clock> earlier = clock_of(other);
-    if (other.server == message.server && earlier.has_value() &&
-        earlier < clock) {
-      return true;
+    const v1::PushRequest* push = PushOf(*other.request);
+    if (push == nullptr || DecodeClock(push->clock()) >= clock) continue;
+    for (size_t i = 0; i < other.pushed(); ++i) {
+      if (other.parts[i].live &&
+          other.parts[i].placement == message.parts[index].placement) {
+        return true;
+      }
     }
   }
   return false;
 }
 
-absl::Status TableClient::Judge(const Message& message,
-                                const v1::ExchangeReply& reply,
-                                absl::Duration* delay, bool* gap) const {
-  if (reply.error_code() != 0) {
-    return absl::Status(static_cast<absl::StatusCode>(reply.error_code()),
-                        reply.error_message());
-  }
-  absl::Status worst;
-  const auto look_at = [&](const auto& results, int parts) {
-    if (results.size() != parts) {
-      worst.Update(absl::InternalError(
-          absl::StrCat("server ", router_.servers()[message.server].name,
-                       " answered ", results.size(), " of ", parts, " parts")));
-    }
-    for (const v1::PartResult& result : results) {
-      absl::Status status = PartError(result);
-      if (status.ok()) continue;
-      if (result.code() == v1::PART_EXPECTED_CLOCK) {
-        *gap = true;
-        // It overtook the entry before it. Once that is acknowledged there is
-        // no reason left for a gap: the next time it is an error.
-        if (EarlierEntryIsOut(message) || !message.found_gap_alone) {
-          status = absl::UnavailableError(result.message());
-        }
-      }
-      if (const auto after = RetryAfterOf(status); after.has_value()) {
-        *delay = std::max(*delay, *after);
-      }
-      // What ends the rank counts more than what can be sent again.
-      if (worst.ok() || (IsTransient(worst) && !IsTransient(status))) {
-        worst = status;
-      }
-    }
-  };
-  const v1::ExchangeRequest& request = *message.request;
-  switch (request.body_case()) {
-    case v1::ExchangeRequest::kPush:
-      look_at(reply.push().results(), request.push().parts_size());
-      break;
-    case v1::ExchangeRequest::kPull:
-      look_at(reply.pull().results(), request.pull().parts_size());
-      break;
-    case v1::ExchangeRequest::kPushPull:
-      look_at(reply.push_pull().push().results(),
-              request.push_pull().push().parts_size());
-      look_at(reply.push_pull().pull().results(),
-              request.push_pull().pull().parts_size());
-      break;
-    case v1::ExchangeRequest::BODY_NOT_SET:
-      break;
-  }
-  return worst;
+void TableClient::Settle(Message* message, size_t index, OpenStep* step) {
+  message->parts[index].live = false;
+  --step->parts_out;
+  if (index >= message->pushed()) return;
+  const auto chunked =
+      chunked_.find({message->step, message->parts[index].placement});
+  if (chunked == chunked_.end()) return;
+  chunked->second.settled.push_back({message->request, index});
+  if (--chunked->second.missing == 0) chunked_.erase(chunked);
 }
 
-absl::Status TableClient::TakeRows(const Message& message,
-                                   const v1::PullReply& reply,
-                                   OpenStep* step) const {
-  size_t expected = 0;
-  for (const PulledPart& part : message.pulled) {
-    expected += part.count * router_.tables()[part.table].width * sizeof(float);
+void TableClient::TakeRows(const PulledPart& part, const char* from,
+                           OpenStep* step) const {
+  const size_t width = WidthOf(part.table);
+  float* rows = step->result.rows[part.table].data();
+  const std::vector<uint32_t>& origin = step->origin[part.table];
+  if (origin.empty()) {
+    std::memcpy(rows + part.first * width, from,
+                part.count * width * sizeof(float));
+    return;
   }
-  if (reply.values().size() != expected) {
-    return absl::InternalError(absl::StrCat(
-        "server ", router_.servers()[message.server].name, " sent ",
-        reply.values().size(), " bytes of values, not ", expected));
+  for (size_t i = part.first; i < part.first + part.count; ++i) {
+    std::memcpy(rows + origin[i] * width, from, width * sizeof(float));
+    from += width * sizeof(float);
   }
-  const char* from = reply.values().data();
-  for (const PulledPart& part : message.pulled) {
-    const size_t width = router_.tables()[part.table].width;
-    float* rows = step->result.rows[part.table].data();
-    const std::vector<uint32_t>& origin = step->origin[part.table];
-    if (origin.empty()) {
-      std::memcpy(rows + part.first * width, from,
-                  part.count * width * sizeof(float));
-      from += part.count * width * sizeof(float);
-    } else {
-      for (size_t i = part.first; i < part.first + part.count; ++i) {
-        std::memcpy(rows + origin[i] * width, from, width * sizeof(float));
-        from += width * sizeof(float);
-      }
-    }
-  }
-  return absl::OkStatus();
+}
+
+void TableClient::FinishStep(uint64_t number, Output* output) {
+  std::erase_if(messages_,
+                [&](const auto& one) { return one.second.step == number; });
+  std::erase_if(chunked_,
+                [&](const auto& one) { return one.first.first == number; });
+  auto step = steps_.extract(number);
+  output->finished.push_back(std::move(step.mapped().result));
 }
 
 }  // namespace seraph

@@ -6,145 +6,169 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
-#include "common/base/clock.h"
-#include "common/base/key.h"
+#include "common/cluster/node.h"
 #include "common/rpc/backoff.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/request_writer.h"
+#include "worker/client/step.h"
 #include "worker/client/table_router.h"
 
 namespace seraph {
-
-// What a rank does to one table in a clock.
-struct TablePush {
-  absl::Span<const Key> keys;      // [n] original, strictly increasing.
-  absl::Span<const float> values;  // [n * width].
-};
-
-struct EntryPush {
-  Clock clock;
-  bool ends_epoch = false;
-  uint64_t examples = 0;
-  v1::LedgerRecord ledger;
-  std::vector<TablePush> tables;  // By table; empty: no keys anywhere.
-};
-
-struct ClockPull {
-  Clock clock;
-  std::vector<absl::Span<const Key>> keys;  // By table; as in TablePush.
-};
-
-// One request to all servers that it concerns: an entry, a pull, or both.
-struct Step {
-  std::optional<EntryPush> entry;
-  std::optional<ClockPull> pull;
-};
-
-struct FinishedStep {
-  uint64_t step = 0;  // As Start returned.
-  // OK: every partition has acknowledged the entry, and all rows are there.
-  absl::Status status;
-  std::vector<std::vector<float>> rows;  // By table, [n * width]: of a pull.
-};
 
 struct TableClientOptions {
   std::string job;
   uint64_t generation = 1;
   uint32_t rank = 0;
   uint32_t attempt = 1;
-  // A request is cut so that no message carries more keys and values than
-  // this; an entry goes in chunks then.
-  size_t max_message_bytes = size_t{16} << 20;
+  RequestLimits limits;  // An entry above them goes in chunks.
   absl::Duration retry_backoff = absl::Milliseconds(20);
   absl::Duration retry_backoff_max = absl::Seconds(2);
+  // What is unanswered for so long is sent again; then for twice as long, and
+  // so on: a pull may have to wait long for other ranks, and every repeat of it
+  // waits at the server beside it.
+  absl::Duration lease = absl::Seconds(5);
   uint64_t seed = 1;  // Of the jitter.
 };
 
-// Without IO: a step becomes messages, replies finish it. A message that was
-// lost, or that the server asks to send again, is sent again as it was, with
-// the same name, until it is answered; whoever stops the rank ends that.
+// Without IO, and with the time as an argument (of any monotonic clock): a step
+// becomes messages, replies finish it. What is lost, refused for a passing
+// reason, unanswered for a lease time, or for a partition that has moved, is
+// sent again by the newest placements, with the same name and the same bytes,
+// until it is answered; whoever stops the rank ends that. Each part of a
+// message is settled by itself.
+//
+// A step ends at once with the first error that does not pass; see
+// worker/client/refusal.h for those that mean that somebody else goes on.
 //
 // Threads: one at a time.
 class TableClient {
  public:
   struct Outgoing {
-    size_t server = 0;  // Index into the router's servers.
+    std::shared_ptr<const Node> server;
     uint64_t message = 0;
     // The number in it is of the stream, and set by whoever sends it.
     std::shared_ptr<const v1::ExchangeRequest> request;
-    absl::Duration delay;  // Before sending.
+  };
+  // What came of a call.
+  struct Output {
+    std::vector<Outgoing> outgoing;      // To be sent, in order.
+    std::vector<FinishedStep> finished;  // Each step once.
   };
 
-  // `router` must outlive this.
-  TableClient(TableClientOptions options, const TableRouter* router);
+  TableClient(TableClientOptions options,
+              std::shared_ptr<const TableRouter> router);
 
   // Begins a step, and returns its number. Keys and values are copied into
   // the messages before this returns.
   // Errors: OutOfRange for a key that its table cannot have.
-  absl::StatusOr<uint64_t> Start(const Step& step,
-                                 std::vector<Outgoing>* outgoing);
+  absl::StatusOr<uint64_t> Start(const Step& step, absl::Duration now,
+                                 Output* output);
 
   // The reply to a message, or why there is none: Unavailable if its stream
-  // broke. Replies to messages that are no longer out are ignored. Returns the
-  // step, if this was its last reply.
-  std::optional<FinishedStep> OnReply(uint64_t message,
-                                      absl::StatusOr<v1::ExchangeReply> reply,
-                                      std::vector<Outgoing>* outgoing);
+  // broke. Replies to messages that are no longer out are ignored, and so are
+  // answers of an epoch below one that was seen of the partition.
+  void OnReply(uint64_t message, absl::StatusOr<v1::ExchangeReply> reply,
+               absl::Duration now, Output* output);
+
+  // Newer placements of the same tables; older ones are ignored. What is out
+  // for partitions whose epoch or primary changed is sent anew, and that of
+  // partitions without a primary waits for the next ones.
+  void UpdateRouter(std::shared_ptr<const TableRouter> router,
+                    absl::Duration now, Output* output);
+
+  // Sends what is due again.
+  void Tick(absl::Duration now, Output* output);
+  // When that is the case next; infinite while nothing is out.
+  absl::Duration NextTick() const;
 
  private:
-  // Where the values of a pulled part go.
-  struct PulledPart {
-    uint32_t table = 0;
-    size_t first = 0;  // Of the routed keys.
-    size_t count = 0;
+  struct Part {
+    uint32_t placement = 0;
+    bool live = true;  // Neither settled nor taken over by another message.
+    // Once the server misses an earlier entry although all of them were
+    // acknowledged: how many copies that left before may still come back and
+    // say so. Below 0: it has not been so.
+    int stale_gaps = -1;
   };
-
   struct Message {
     uint64_t step = 0;
-    size_t server = 0;
+    // Null: its partitions have no primary. It waits to be cut anew.
+    std::shared_ptr<const Node> server;
     std::shared_ptr<const v1::ExchangeRequest> request;
-    std::vector<PulledPart> pulled;
+    std::vector<Part> parts;         // Of the push, then of the pull.
+    std::vector<PulledPart> pulled;  // By part of the pull.
     Backoff backoff;
-    // The server missed an earlier entry although none was out any more.
-    bool found_gap_alone = false;
-  };
+    int copies = 0;           // That were sent.
+    absl::Duration patience;  // Until it is sent again without an answer.
+    absl::Duration due;       // When it is sent (again).
 
+    size_t pushed() const { return parts.size() - pulled.size(); }
+  };
   struct OpenStep {
-    size_t messages_out = 0;
+    v1::PushRequest entry;  // Without header, parts and bytes.
+    v1::Clock pull_clock;
+    size_t parts_out = 0;
     std::vector<std::vector<uint32_t>> origin;  // By table, of a pull.
     FinishedStep result;
   };
+  // A part, as one of a message that may be gone.
+  struct Chunk {
+    std::shared_ptr<const v1::ExchangeRequest> request;
+    size_t part = 0;
+  };
+  // The pieces of one entry in one partition. They are acknowledged when all of
+  // them are there; whoever is primary next has none of them.
+  struct ChunkedEntry {
+    size_t missing = 0;
+    std::vector<Chunk> settled;
+  };
+  using Messages = std::map<uint64_t, Message>;
 
-  void FillHeader(size_t server, v1::RequestHeader* header) const;
-  void AddMessages(uint64_t step, const Step& content, size_t server,
-                   const Route* push_route, const Route* pull_route,
-                   std::vector<Outgoing>* outgoing);
-  void Send(uint64_t step, size_t server, v1::ExchangeRequest request,
-            std::vector<PulledPart> pulled, std::vector<Outgoing>* outgoing);
-  // With a pipeline, a later entry may overtake one that was lost: it is sent
-  // again until the earlier one is there.
-  bool EarlierEntryIsOut(const Message& message) const;
-  // What became of the push and the pull in a reply: OK, Unavailable to send
-  // again (`delay` says when, if the server did; `gap` that an earlier entry is
-  // missing there), or an error.
-  absl::Status Judge(const Message& message, const v1::ExchangeReply& reply,
-                     absl::Duration* delay, bool* gap) const;
-  absl::Status TakeRows(const Message& message, const v1::PullReply& reply,
-                        OpenStep* step) const;
+  RequestWriter WriterFor(size_t server, const OpenStep& step) const;
+  // Makes messages of what a writer has written, and sends them `delay` from
+  // now, if they have a server.
+  void AddMessages(uint64_t step, size_t server, RequestWriter* writer,
+                   const Message* successor_of, absl::Duration delay,
+                   absl::Duration now, Output* output);
+  void Emit(uint64_t number, Message* message, absl::Duration now,
+            Output* output);
+  // Moves the live parts that `wanted` names (all if null) into new messages
+  // by the newest placements.
+  void CutAnew(Message* message, const std::vector<bool>* changed,
+               absl::Duration delay, absl::Duration now, Output* output);
+  void ReviveChunks(const std::vector<bool>& changed, absl::Duration now,
+                    Output* output);
+
+  // Judges the answer to part `index` of the message: settled, or what is to
+  // be done. `delay` grows to what the server asks for.
+  absl::Status JudgePart(Message* message, size_t index,
+                         const v1::PartResult& result, absl::Duration* delay);
+  void Settle(Message* message, size_t index, OpenStep* step);
+  absl::Status TakeReply(Message* message, const v1::ExchangeReply& reply,
+                         OpenStep* step, absl::Duration* delay);
+  void TakeRows(const PulledPart& part, const char* from, OpenStep* step) const;
+  bool EarlierEntryIsOut(const Message& message, size_t index) const;
+  void FinishStep(uint64_t step, Output* output);
+  size_t WidthOf(uint32_t table) const {
+    return router_->tables()[table].width;
+  }
 
   const TableClientOptions options_;
-  const TableRouter& router_;
+  std::shared_ptr<const TableRouter> router_;
+  std::vector<uint64_t> seen_epochs_;  // The highest, by placement.
   uint64_t last_step_ = 0;
   uint64_t last_message_ = 0;
   std::map<uint64_t, OpenStep> steps_;
-  std::map<uint64_t, Message> messages_;
+  Messages messages_;
+  std::map<std::pair<uint64_t, uint32_t>, ChunkedEntry> chunked_;  // Step,
+                                                                   // placement.
 };
 
 }  // namespace seraph

@@ -3,6 +3,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "worker/client/refusal.h"
 
 namespace seraph {
 namespace {
@@ -25,11 +26,33 @@ class TableClientTest : public ::testing::Test {
       one.primary.name = p == 0 ? "a" : "b";
       placements.push_back(one);
     }
-    router_ = *TableRouter::Make({table}, placements);
+    table_ = table;
+    placements_ = placements;
     client_ = std::make_unique<TableClient>(
-        TableClientOptions{
-            .job = "j", .generation = 4, .rank = 1, .attempt = 2},
-        &*router_);
+        TableClientOptions{.job = "j",
+                           .generation = 4,
+                           .rank = 1,
+                           .attempt = 2,
+                           .lease = absl::Seconds(5)},
+        Router(1));
+  }
+
+  std::shared_ptr<const TableRouter> Router(uint64_t version) {
+    return std::make_shared<const TableRouter>(
+        *TableRouter::Make({table_}, placements_, version));
+  }
+
+  // Runs a call of the client: what came of it is in output_.
+  template <typename Call>
+  std::vector<TableClient::Outgoing> Do(Call call) {
+    output_ = TableClient::Output();
+    call();
+    return output_.outgoing;
+  }
+
+  std::vector<TableClient::Outgoing> Start(const Step& step) {
+    return Do(
+        [&] { EXPECT_THAT(client_->Start(step, now_, &output_), IsOk()); });
   }
 
   // A pull of keys 1 and 99: one message to each server.
@@ -37,8 +60,7 @@ class TableClientTest : public ::testing::Test {
     static const std::vector<Key> kKeys = {1, 99};
     Step step;
     step.pull = ClockPull{.clock = {0, 5}, .keys = {kKeys}};
-    std::vector<TableClient::Outgoing> outgoing;
-    EXPECT_THAT(client_->Start(step, &outgoing), IsOk());
+    const auto outgoing = Start(step);
     EXPECT_EQ(outgoing.size(), 2);
     return outgoing;
   }
@@ -54,13 +76,27 @@ class TableClientTest : public ::testing::Test {
 
   std::optional<FinishedStep> Reply(uint64_t message,
                                     absl::StatusOr<v1::ExchangeReply> reply) {
-    again_.clear();
-    return client_->OnReply(message, std::move(reply), &again_);
+    Do([&] { client_->OnReply(message, std::move(reply), now_, &output_); });
+    if (output_.finished.empty()) return std::nullopt;
+    EXPECT_EQ(output_.finished.size(), 1);
+    return output_.finished[0];
   }
 
-  std::optional<TableRouter> router_;
+  // What is sent again once it is due.
+  std::vector<TableClient::Outgoing> SentAgain() {
+    now_ = std::max(now_, client_->NextTick());
+    return Do([&] { client_->Tick(now_, &output_); });
+  }
+
+  std::vector<TableClient::Outgoing> Update(uint64_t version) {
+    return Do([&] { client_->UpdateRouter(Router(version), now_, &output_); });
+  }
+
+  TableSpec table_;
+  std::vector<PartitionPlacement> placements_;
+  absl::Duration now_ = absl::Seconds(100);
   std::unique_ptr<TableClient> client_;
-  std::vector<TableClient::Outgoing> again_;
+  TableClient::Output output_;
 };
 
 TEST_F(TableClientTest, AStepFinishesWithItsLastReplyInAnyOrder) {
@@ -78,10 +114,12 @@ TEST_F(TableClientTest, AStepFinishesWithItsLastReplyInAnyOrder) {
 TEST_F(TableClientTest, ALostMessageIsSentAgainAsItWas) {
   const auto out = StartPull();
   EXPECT_FALSE(Reply(out[0].message, absl::UnavailableError("broke")));
-  ASSERT_EQ(again_.size(), 1);
-  EXPECT_EQ(again_[0].request, out[0].request);
-  EXPECT_EQ(again_[0].message, out[0].message);
-  EXPECT_GT(again_[0].delay, absl::ZeroDuration());
+  EXPECT_TRUE(output_.outgoing.empty()) << "not at once";
+  EXPECT_GT(client_->NextTick(), now_);
+  const auto again = SentAgain();
+  ASSERT_EQ(again.size(), 1);
+  EXPECT_EQ(again[0].request, out[0].request);
+  EXPECT_EQ(again[0].message, out[0].message);
 }
 
 TEST_F(TableClientTest, TheServersRetryDelayIsKept) {
@@ -89,22 +127,27 @@ TEST_F(TableClientTest, TheServersRetryDelayIsKept) {
   v1::ExchangeReply reply = PullReply(v1::PART_RETRY_AFTER, 0);
   reply.mutable_pull()->mutable_results(0)->set_retry_after_ms(7000);
   EXPECT_FALSE(Reply(out[0].message, reply));
-  ASSERT_EQ(again_.size(), 1);
-  EXPECT_GE(again_[0].delay, absl::Seconds(7));
+  // The other message is out for as long as a lease.
+  EXPECT_FALSE(Reply(out[1].message, PullReply(v1::PART_OK, 1)));
+  EXPECT_GE(client_->NextTick(), now_ + absl::Seconds(7));
+  EXPECT_EQ(SentAgain().size(), 1);
 }
 
-TEST_F(TableClientTest, ARefusalEndsTheStepWithItsReason) {
+TEST_F(TableClientTest, ARefusalEndsTheStepAtOnceWithItsReason) {
   for (const auto& [code, expected] :
        {std::pair{v1::PART_INVALID, absl::StatusCode::kInvalidArgument},
         std::pair{v1::PART_STALE_ATTEMPT, absl::StatusCode::kAborted},
-        std::pair{v1::PART_FAILED, absl::StatusCode::kInternal},
-        std::pair{v1::PART_NOT_HERE, absl::StatusCode::kFailedPrecondition}}) {
+        std::pair{v1::PART_UNKNOWN_ATTEMPT,
+                  absl::StatusCode::kFailedPrecondition},
+        std::pair{v1::PART_FAILED, absl::StatusCode::kInternal}}) {
     const auto out = StartPull();
-    EXPECT_FALSE(Reply(out[0].message, PullReply(code, 0)));
-    EXPECT_TRUE(again_.empty());
-    const auto finished = Reply(out[1].message, PullReply(v1::PART_OK, 1));
+    const auto finished = Reply(out[0].message, PullReply(code, 0));
     ASSERT_TRUE(finished.has_value());
     EXPECT_THAT(finished->status, StatusIs(expected));
+    EXPECT_EQ(IsSuperseded(finished->status), code == v1::PART_STALE_ATTEMPT);
+    EXPECT_EQ(client_->NextTick(), absl::InfiniteDuration())
+        << "the other message waits for nothing";
+    EXPECT_FALSE(Reply(out[1].message, PullReply(v1::PART_OK, 1)));
   }
 }
 
@@ -112,8 +155,7 @@ TEST_F(TableClientTest, AnAnswerOfTheWrongSizeIsAnError) {
   const auto out = StartPull();
   v1::ExchangeReply reply = PullReply(v1::PART_OK, 1);
   reply.mutable_pull()->mutable_values()->append("x");
-  Reply(out[0].message, reply);
-  const auto finished = Reply(out[1].message, PullReply(v1::PART_OK, 1));
+  const auto finished = Reply(out[0].message, reply);
   ASSERT_TRUE(finished.has_value());
   EXPECT_THAT(finished->status, StatusIs(absl::StatusCode::kInternal));
 }
@@ -130,8 +172,7 @@ TEST_F(TableClientTest, ALateReplyToAnAnsweredMessageIsIgnored) {
 TEST_F(TableClientTest, AGapThatNothingExplainsIsAnErrorNotALoop) {
   Step step;
   step.entry = EntryPush{.clock = {0, 5}};
-  std::vector<TableClient::Outgoing> out;
-  ASSERT_THAT(client_->Start(step, &out), IsOk());
+  const auto out = Start(step);
   ASSERT_EQ(out.size(), 2);
   v1::ExchangeReply gap;
   gap.mutable_push()->add_results()->set_code(v1::PART_EXPECTED_CLOCK);
@@ -139,11 +180,19 @@ TEST_F(TableClientTest, AGapThatNothingExplainsIsAnErrorNotALoop) {
   fine.mutable_push()->add_results()->set_code(v1::PART_OK);
   EXPECT_FALSE(Reply(out[0].message, fine));
   EXPECT_FALSE(Reply(out[1].message, gap));
-  EXPECT_EQ(again_.size(), 1) << "an earlier entry may just have arrived";
+  EXPECT_EQ(SentAgain().size(), 1) << "an earlier entry may just have arrived";
   const auto finished = Reply(out[1].message, gap);
   ASSERT_TRUE(finished.has_value());
   EXPECT_THAT(finished->status,
               StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(TableClientTest, AStepOfNothingIsDoneAtOnce) {
+  Step step;
+  step.pull = ClockPull{.clock = {0, 5}, .keys = {{}}};
+  EXPECT_TRUE(Start(step).empty());
+  ASSERT_EQ(output_.finished.size(), 1);
+  EXPECT_THAT(output_.finished[0].status, IsOk());
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ void SortMixed(const TableSpec& table, absl::Span<const Key> keys,
 }  // namespace
 
 absl::StatusOr<TableRouter> TableRouter::Make(
-    std::vector<TableSpec> tables, std::vector<PartitionPlacement> placements) {
+    std::vector<TableSpec> tables, std::vector<PartitionPlacement> placements,
+    uint64_t version) {
   TableRouter router;
+  router.version_ = version;
   std::sort(placements.begin(), placements.end(),
             [](const PartitionPlacement& a, const PartitionPlacement& b) {
               return std::pair(a.table, a.partition) <
@@ -57,8 +59,13 @@ absl::StatusOr<TableRouter> TableRouter::Make(
                      " partitions where the job has ", next));
   }
   for (const PartitionPlacement& placement : placements) {
+    if (placement.primary.name.empty()) {
+      router.server_of_.push_back(kNoServer);
+      continue;
+    }
     const auto same = [&](const Node& node) {
-      return node.name == placement.primary.name;
+      return node.name == placement.primary.name &&
+             node.incarnation == placement.primary.incarnation;
     };
     auto found =
         std::find_if(router.servers_.begin(), router.servers_.end(), same);
@@ -99,8 +106,9 @@ absl::StatusOr<Route> TableRouter::Split(
                            placements_[placement].range.last) -
           routed.keys.begin();
       if (end > first || all_partitions) {
-        route.servers[server_of_[placement]].push_back(
-            {static_cast<uint32_t>(placement), first, end - first});
+        const size_t server = server_of_[placement];
+        (server == kNoServer ? route.homeless : route.servers[server])
+            .push_back({static_cast<uint32_t>(placement), first, end - first});
       }
       first = end;
     }

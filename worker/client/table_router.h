@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -39,18 +40,24 @@ struct Route {
   std::vector<RoutedTable> tables;
   // By server: its parts, ascending by table and partition.
   std::vector<std::vector<RoutedPart>> servers;
+  // Those of partitions that have no primary at the moment.
+  std::vector<RoutedPart> homeless;
 };
 
-// A job's tables, partitions and servers; pure and immutable, so that any
-// number of threads may use it.
+// A job's tables, partitions and servers as they are at one moment; pure and
+// immutable, so that any number of threads may use it. A change of placements
+// is another router, of a higher version.
 class TableRouter {
  public:
+  static constexpr size_t kNoServer = std::numeric_limits<size_t>::max();
+
   // Errors: InvalidArgument unless the placements are exactly the partitions
   // of the tables.
   static absl::StatusOr<TableRouter> Make(
-      std::vector<TableSpec> tables,
-      std::vector<PartitionPlacement> placements);
+      std::vector<TableSpec> tables, std::vector<PartitionPlacement> placements,
+      uint64_t version = 0);
 
+  uint64_t version() const { return version_; }
   const std::vector<TableSpec>& tables() const { return tables_; }
   // Ascending by table and partition.
   const std::vector<PartitionPlacement>& placements() const {
@@ -58,6 +65,13 @@ class TableRouter {
   }
   // The primaries, each once.
   const std::vector<Node>& servers() const { return servers_; }
+  // Index into servers() by that into placements(); kNoServer while a new
+  // primary is being chosen.
+  size_t ServerOf(size_t placement) const { return server_of_[placement]; }
+  // Index into placements(). Requires: the table has the partition.
+  size_t PlacementOf(uint32_t table, uint32_t partition) const {
+    return first_placement_[table] + partition;
+  }
 
   // Splits the keys of each table (original, strictly increasing), by binary
   // search at the partitions' borders. Partitions without keys have a part
@@ -71,6 +85,7 @@ class TableRouter {
  private:
   TableRouter() = default;
 
+  uint64_t version_ = 0;
   std::vector<TableSpec> tables_;
   std::vector<Partitioning> cuts_;  // By table.
   std::vector<PartitionPlacement> placements_;

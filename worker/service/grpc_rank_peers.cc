@@ -26,17 +26,25 @@ void FillRank(const GrpcRankPeersOptions& options, Ref* ref) {
 
 }  // namespace
 
-GrpcRankPeers::GrpcRankPeers(GrpcRankPeersOptions options,
-                             std::vector<Server> servers,
-                             std::shared_ptr<grpc::Channel> scheduler)
-    : options_(std::move(options)),
-      servers_(std::move(servers)),
-      scheduler_(v1::Cluster::NewStub(std::move(scheduler))) {}
+GrpcRankPeers::GrpcRankPeers(GrpcRankPeersOptions options, LinkCache* links,
+                             SchedulerChannel* scheduler)
+    : options_(std::move(options)), links_(*links), scheduler_(*scheduler) {}
+
+std::shared_ptr<ServerLink> GrpcRankPeers::LinkTo(const Node& server) {
+  KnownLink replaced;  // Ends without the lock.
+  MutexLock lock(&mu_);
+  KnownLink& known = known_[server.address];
+  if (known.link == nullptr || known.incarnation != server.incarnation) {
+    replaced = std::exchange(
+        known, {.incarnation = server.incarnation, .link = links_.Get(server)});
+  }
+  return known.link;
+}
 
 void GrpcRankPeers::Send(
-    size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+    const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
     absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done) {
-  servers_[server].link->Send(std::move(request), std::move(done));
+  LinkTo(server)->Send(std::move(request), std::move(done));
 }
 
 bool GrpcRankPeers::Enter(StartedCall call) {
@@ -50,32 +58,43 @@ absl::StatusOr<Reply> GrpcRankPeers::Call(
     std::type_identity_t<Async>* stub,
     void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
                           std::function<void(grpc::Status)>),
-    Request request) {
+    Request request, absl::Duration timeout) {
   absl::StatusOr<Reply> result;
   Notification ended;
-  const StartedCall call = StartCall(stub, method, std::move(request),
-                                     {.timeout = options_.call_timeout},
-                                     [&](absl::StatusOr<Reply> reply) {
-                                       result = std::move(reply);
-                                       ended.Notify();
-                                     });
+  const StartedCall call =
+      StartCall(stub, method, std::move(request), {.timeout = timeout},
+                [&](absl::StatusOr<Reply> reply) {
+                  result = std::move(reply);
+                  ended.Notify();
+                });
   if (!Enter(call)) call.Cancel();
   ended.Wait();
   return result;
 }
 
 absl::StatusOr<v1::BeginAttemptReply> GrpcRankPeers::BeginAttempt(
-    size_t server) {
+    const Node& server) {
   using Async = v1::Parameters::StubInterface::async_interface;
   v1::BeginAttemptRequest request;
   FillJob(options_, request.mutable_header()->mutable_job());
   FillRank(options_, request.mutable_header()->mutable_rank());
-  request.mutable_header()->set_incarnation(servers_[server].incarnation);
-  const auto stub = v1::Parameters::NewStub(servers_[server].channel);
-  return Call(stub->async(), &Async::BeginAttempt, std::move(request));
+  request.mutable_header()->set_incarnation(server.incarnation);
+  const std::shared_ptr<ServerLink> link = LinkTo(server);
+  const auto stub = v1::Parameters::NewStub(link->channel());
+  return Call(stub->async(), &Async::BeginAttempt, std::move(request),
+              options_.lease);
 }
 
 absl::StatusOr<bool> GrpcRankPeers::FinishEpoch(const EpochShare& share) {
+  const SchedulerChannel::Target target = scheduler_.Get();
+  const auto stub = v1::Cluster::NewStub(target.channel);
+  absl::StatusOr<bool> stop = FinishEpochAt(stub.get(), share);
+  scheduler_.Report(target, stop.status());
+  return stop;
+}
+
+absl::StatusOr<bool> GrpcRankPeers::FinishEpochAt(v1::Cluster::Stub* scheduler,
+                                                  const EpochShare& share) {
   const auto context = std::make_shared<grpc::ClientContext>();
   SetDeadline(context.get(), options_.decision_timeout);
   CallWatchdog* watchdog = CallWatchdog::Default();
@@ -88,12 +107,13 @@ absl::StatusOr<bool> GrpcRankPeers::FinishEpoch(const EpochShare& share) {
   if (!Enter(call)) call.Cancel();
 
   v1::FinishEpochReply reply;
-  const auto writer = scheduler_->FinishEpoch(context.get(), &reply);
+  const auto writer = scheduler->FinishEpoch(context.get(), &reply);
   v1::FinishEpochRequest first;
   v1::FinishEpochHeader* header = first.mutable_header();
   FillJob(options_, header->mutable_job());
   FillRank(options_, header->mutable_rank());
   header->set_epoch(share.epoch);
+  header->set_train_seconds(share.train_seconds);
   if (share.validation.has_value()) {
     for (double sum : share.validation->ToArray()) {
       header->add_validation_sums(sum);
@@ -134,8 +154,13 @@ absl::Status GrpcRankPeers::ReportRank(const absl::Status& ended) {
   request.set_incarnation(options_.worker_incarnation);
   request.set_code(static_cast<int>(ended.code()));
   request.set_message(std::string(ended.message()));
-  return Call(scheduler_->async(), &Async::ReportRank, std::move(request))
-      .status();
+  const SchedulerChannel::Target target = scheduler_.Get();
+  const auto stub = v1::Cluster::NewStub(target.channel);
+  const absl::Status status = Call(stub->async(), &Async::ReportRank,
+                                   std::move(request), options_.call_timeout)
+                                  .status();
+  scheduler_.Report(target, status);
+  return status;
 }
 
 void GrpcRankPeers::Cancel() {

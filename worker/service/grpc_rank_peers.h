@@ -6,19 +6,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "common/cluster/node.h"
 #include "common/concurrent/mutex.h"
 #include "common/rpc/call.h"
+#include "common/rpc/scheduler_channel.h"
 #include "proto/cluster.grpc.pb.h"
 #include "proto/parameters.grpc.pb.h"
 #include "worker/client/server_link.h"
-#include "worker/client/table_router.h"
+#include "worker/service/link_cache.h"
 #include "worker/train/rank_peers.h"
 
 namespace seraph {
@@ -29,7 +31,8 @@ struct GrpcRankPeersOptions {
   uint32_t rank = 0;
   uint32_t attempt = 1;
   uint64_t worker_incarnation = 0;
-  absl::Duration call_timeout = absl::Seconds(10);
+  absl::Duration call_timeout = absl::Seconds(10);  // To the scheduler.
+  absl::Duration lease = absl::Seconds(5);          // To servers.
   // Of the wait for the decision at an epoch's end, after which the share is
   // sent again.
   absl::Duration decision_timeout = absl::Seconds(60);
@@ -37,20 +40,16 @@ struct GrpcRankPeersOptions {
 
 class GrpcRankPeers final : public RankPeers {
  public:
-  // By server, as the router has them: its link and its channel.
-  struct Server {
-    uint64_t incarnation = 0;
-    std::shared_ptr<ServerLink> link;
-    std::shared_ptr<grpc::Channel> channel;
-  };
+  // Both must outlive this.
+  GrpcRankPeers(GrpcRankPeersOptions options, LinkCache* links,
+                SchedulerChannel* scheduler);
 
-  GrpcRankPeers(GrpcRankPeersOptions options, std::vector<Server> servers,
-                std::shared_ptr<grpc::Channel> scheduler);
-
-  void Send(size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+  void Send(const Node& server,
+            std::shared_ptr<const v1::ExchangeRequest> request,
             absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
       override;
-  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) override;
+  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(
+      const Node& server) override;
   absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override;
   absl::Status ReportRank(const absl::Status& ended) override;
   void Cancel() override ABSL_LOCKS_EXCLUDED(mu_);
@@ -65,15 +64,25 @@ class GrpcRankPeers final : public RankPeers {
       std::type_identity_t<Async>* stub,
       void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
                             std::function<void(grpc::Status)>),
-      Request request);
+      Request request, absl::Duration timeout);
+  absl::StatusOr<bool> FinishEpochAt(v1::Cluster::Stub* scheduler,
+                                     const EpochShare& share);
+  // The link to the server, kept for the next time.
+  std::shared_ptr<ServerLink> LinkTo(const Node& server)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   const GrpcRankPeersOptions options_;
-  const std::vector<Server> servers_;
-  const std::unique_ptr<v1::Cluster::Stub> scheduler_;
+  LinkCache& links_;
+  SchedulerChannel& scheduler_;
 
   Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   StartedCall running_ ABSL_GUARDED_BY(mu_);
+  struct KnownLink {
+    uint64_t incarnation = 0;
+    std::shared_ptr<ServerLink> link;
+  };
+  std::map<std::string, KnownLink> known_ ABSL_GUARDED_BY(mu_);  // By address.
 };
 
 }  // namespace seraph

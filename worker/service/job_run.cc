@@ -1,6 +1,7 @@
 #include "worker/service/job_run.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +31,8 @@ absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(JobOrder order,
                                                        JobMemory memory,
                                                        WorkerParts parts) {
   SERAPH_ASSIGN_OR_RETURN(TableRouter router,
-                          TableRouter::Make(order.tables, order.partitions));
+                          TableRouter::Make(order.tables, order.partitions,
+                                            order.placements_version));
   const std::vector<ModelTable> wanted = ModelTables(ModelOf(order));
   if (wanted.size() != order.tables.size()) {
     return absl::InvalidArgumentError("the tables are not those of the model");
@@ -43,12 +45,13 @@ absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(JobOrder order,
                        "' is not the model's '", wanted[t].name, "'"));
     }
   }
-  return std::unique_ptr<JobRun>(new JobRun(
-      std::move(order), memory, std::move(parts), std::move(router)));
+  return std::unique_ptr<JobRun>(
+      new JobRun(std::move(order), memory, std::move(parts),
+                 std::make_shared<const TableRouter>(std::move(router))));
 }
 
 JobRun::JobRun(JobOrder order, JobMemory memory, WorkerParts parts,
-               TableRouter router)
+               std::shared_ptr<const TableRouter> router)
     : order_(std::move(order)),
       memory_(memory),
       parts_(std::move(parts)),
@@ -76,11 +79,14 @@ JobRun::~JobRun() {
     ranks.swap(ranks_);
   }
   // First all are told, then each is waited for.
-  for (auto& [rank, running] : ranks) running.runner->Stop();
+  for (auto& [rank, running] : ranks) {
+    if (running.runner != nullptr) running.runner->Stop();
+  }
 }
 
-std::unique_ptr<RankRunner> JobRun::MakeRunner(uint32_t rank,
-                                               uint32_t attempt) {
+std::unique_ptr<RankRunner> JobRun::MakeRunner(
+    uint32_t rank, uint32_t attempt,
+    std::shared_ptr<const TableRouter> router) {
   const JobSpec& spec = order_.spec;
   const EpochStreamOptions stream{.part = RecordPart::kTrain,
                                   .seed = spec.seed,
@@ -98,20 +104,15 @@ std::unique_ptr<RankRunner> JobRun::MakeRunner(uint32_t rank,
         validation_ != nullptr ? validation_.get() : train_.get(), share);
   }
 
-  std::vector<GrpcRankPeers::Server> servers;
-  for (const Node& server : router_.servers()) {
-    servers.push_back({.incarnation = server.incarnation,
-                       .link = parts_.links->Get(server.address),
-                       .channel = parts_.channels->Get(server.address)});
-  }
   auto peers = std::make_unique<GrpcRankPeers>(
       GrpcRankPeersOptions{.job = order_.job,
                            .generation = order_.generation,
                            .rank = rank,
                            .attempt = attempt,
                            .worker_incarnation = parts_.incarnation,
-                           .call_timeout = parts_.call_timeout},
-      std::move(servers), parts_.channels->Get(parts_.scheduler));
+                           .call_timeout = parts_.call_timeout,
+                           .lease = order_.lease},
+      parts_.links, parts_.scheduler);
 
   const RankRunnerOptions options{
       .rank = {.rank = rank,
@@ -129,12 +130,13 @@ std::unique_ptr<RankRunner> JobRun::MakeRunner(uint32_t rank,
                  .generation = order_.generation,
                  .rank = rank,
                  .attempt = attempt,
-                 .max_message_bytes = parts_.max_message_bytes / 4,
+                 .limits = {.message_bytes = parts_.max_message_bytes / 4},
                  .retry_backoff = parts_.retry_backoff,
                  .retry_backoff_max = parts_.retry_backoff_max,
+                 .lease = order_.lease,
                  .seed = parts_.incarnation + rank}};
   return std::make_unique<RankRunner>(
-      options, MonotonicClock::Real(), &router_, std::move(peers),
+      options, MonotonicClock::Real(), std::move(router), std::move(peers),
       MakeModel(ModelOf(order_)), std::move(train), std::move(validation));
 }
 
@@ -143,21 +145,59 @@ absl::Status JobRun::StartRank(uint32_t rank, uint32_t attempt) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, ": the job has ", order_.spec.ranks));
   }
-  std::unique_ptr<RankRunner> runner = MakeRunner(rank, attempt);
+  std::shared_ptr<const TableRouter> router;
+  {
+    MutexLock lock(&mu_);
+    if (attempt <= ranks_[rank].attempt) return absl::OkStatus();
+    router = router_;
+  }
+  std::unique_ptr<RankRunner> runner =
+      MakeRunner(rank, attempt, std::move(router));
   {
     MutexLock lock(&mu_);
     RunningRank& place = ranks_[rank];
     if (attempt <= place.attempt) return absl::OkStatus();
     place.attempt = attempt;
     place.runner.swap(runner);
+    place.runner->UpdateRouter(router_);  // It may have changed meanwhile.
     place.runner->Start();
   }
   return absl::OkStatus();  // An older attempt is stopped here.
 }
 
+absl::Status JobRun::UpdatePlacements(
+    uint64_t version, std::vector<PartitionPlacement> placements) {
+  {
+    MutexLock lock(&mu_);
+    if (version <= router_->version()) return absl::OkStatus();
+  }
+  SERAPH_ASSIGN_OR_RETURN(
+      TableRouter made,
+      TableRouter::Make(order_.tables, std::move(placements), version));
+  auto router = std::make_shared<const TableRouter>(std::move(made));
+  MutexLock lock(&mu_);
+  if (version <= router_->version()) return absl::OkStatus();
+  router_ = router;
+  for (auto& [rank, running] : ranks_) {
+    if (running.runner != nullptr) running.runner->UpdateRouter(router);
+  }
+  return absl::OkStatus();
+}
+
+uint64_t JobRun::BytesWith(absl::Span<const uint32_t> ranks) const {
+  MutexLock lock(&mu_);
+  std::set<uint32_t> all(ranks.begin(), ranks.end());
+  for (const auto& [rank, running] : ranks_) all.insert(rank);
+  return memory_.rank_bytes * all.size() + memory_.cache_bytes;
+}
+
 size_t JobRun::ranks() const {
   MutexLock lock(&mu_);
-  return ranks_.size();
+  size_t running = 0;
+  for (const auto& [rank, one] : ranks_) {
+    if (one.runner != nullptr && one.runner->running()) ++running;
+  }
+  return running;
 }
 
 }  // namespace seraph

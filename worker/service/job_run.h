@@ -12,11 +12,14 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "common/cluster/partition_placement.h"
 #include "common/concurrent/mutex.h"
 #include "common/dataset/dataset_facts.h"
 #include "common/dataset/label_map.h"
 #include "common/job/job_spec.h"
+#include "common/rpc/scheduler_channel.h"
 #include "common/table/table_spec.h"
 #include "worker/client/table_router.h"
 #include "worker/data/block_source.h"
@@ -37,21 +40,22 @@ struct JobOrder {
   std::vector<TableSpec> tables;
   std::vector<PartitionPlacement> partitions;
   bool epoch_barrier = false;
+  uint64_t placements_version = 0;
+  absl::Duration lease = absl::Seconds(5);
 };
 
 // Bytes of records that a job may hold in a worker process.
 struct JobMemory {
-  uint64_t group_bytes = 0;  // What its ranks shuffle.
+  uint64_t rank_bytes = 0;   // What each of its ranks shuffles.
   uint64_t cache_bytes = 0;  // What may stay from epoch to epoch.
 };
 
 // What all jobs of the process share; must outlive them.
 struct WorkerParts {
   uint64_t incarnation = 0;
-  ChannelCache* channels = nullptr;
   LinkCache* links = nullptr;
   Spool* spool = nullptr;
-  std::string scheduler;  // Its address.
+  SchedulerChannel* scheduler = nullptr;
   absl::Duration call_timeout = absl::Seconds(10);
   absl::Duration retry_backoff = absl::Milliseconds(20);
   absl::Duration retry_backoff_max = absl::Seconds(2);
@@ -70,7 +74,18 @@ class JobRun {
   ~JobRun();
 
   uint64_t generation() const { return order_.generation; }
+
   const JobMemory& memory() const { return memory_; }
+  // What the job may hold here, with these ranks beside those that it has.
+  uint64_t BytesWith(absl::Span<const uint32_t> ranks) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Newer placements, for all ranks, those to come too; older ones change
+  // nothing.
+  // Errors: InvalidArgument unless they are the partitions of the job.
+  absl::Status UpdatePlacements(uint64_t version,
+                                std::vector<PartitionPlacement> placements)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // Starts an attempt of a rank, in place of an older one. A repeat, or an
   // older attempt, changes nothing.
@@ -78,6 +93,7 @@ class JobRun {
   absl::Status StartRank(uint32_t rank, uint32_t attempt)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Those that run: some may have ended.
   size_t ranks() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -87,17 +103,19 @@ class JobRun {
   };
 
   JobRun(JobOrder order, JobMemory memory, WorkerParts parts,
-         TableRouter router);
-  std::unique_ptr<RankRunner> MakeRunner(uint32_t rank, uint32_t attempt);
+         std::shared_ptr<const TableRouter> router);
+  std::unique_ptr<RankRunner> MakeRunner(
+      uint32_t rank, uint32_t attempt,
+      std::shared_ptr<const TableRouter> router);
 
   const JobOrder order_;
   const JobMemory memory_;
   const WorkerParts parts_;
-  const TableRouter router_;
   std::unique_ptr<BlockSource> train_;
   std::unique_ptr<BlockSource> validation_;  // Null: train_, or none.
 
   mutable Mutex mu_;
+  std::shared_ptr<const TableRouter> router_ ABSL_GUARDED_BY(mu_);
   std::map<uint32_t, RunningRank> ranks_ ABSL_GUARDED_BY(mu_);
 };
 

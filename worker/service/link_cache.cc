@@ -1,15 +1,21 @@
 #include "worker/service/link_cache.h"
 
+#include "common/rpc/channel.h"
+
 namespace seraph {
 
-std::shared_ptr<ServerLink> LinkCache::Get(const std::string& address) {
-  const std::shared_ptr<grpc::Channel> channel = channels_.Get(address);
+std::shared_ptr<ServerLink> LinkCache::Get(const Node& server) {
   MutexLock lock(&mu_);
-  std::weak_ptr<ServerLink>& known = links_[address];
+  std::weak_ptr<ServerLink>& known =
+      links_[{server.address, server.incarnation}];
   std::shared_ptr<ServerLink> link = known.lock();
   if (link == nullptr) {
-    link = std::make_shared<ServerLink>(channel);
+    link = std::make_shared<ServerLink>(
+        MakeChannel(server.address,
+                    {.max_message_bytes = options_.max_message_bytes}),
+        options_.window_bytes);
     known = link;
+    std::erase_if(links_, [](const auto& one) { return one.second.expired(); });
   }
   return link;
 }

@@ -28,6 +28,16 @@ absl::StatusOr<JobSpec> ParseSpec(const std::string& yaml) {
   return ParseJobSpec(yaml, "(order)", {});
 }
 
+absl::StatusOr<std::vector<PartitionPlacement>> DecodePlacements(
+    const google::protobuf::RepeatedPtrField<v1::PartitionPlacement>& from) {
+  std::vector<PartitionPlacement> placements;
+  for (const v1::PartitionPlacement& message : from) {
+    SERAPH_ASSIGN_OR_RETURN(PartitionPlacement placement, FromProto(message));
+    placements.push_back(std::move(placement));
+  }
+  return placements;
+}
+
 absl::StatusOr<JobOrder> DecodeOrder(const v1::RunRanksRequest& request) {
   JobOrder order;
   order.job = request.job().id();
@@ -42,11 +52,13 @@ absl::StatusOr<JobOrder> DecodeOrder(const v1::RunRanksRequest& request) {
     SERAPH_ASSIGN_OR_RETURN(TableSpec table, FromProto(message));
     order.tables.push_back(std::move(table));
   }
-  for (const v1::PartitionPlacement& message : request.partitions()) {
-    SERAPH_ASSIGN_OR_RETURN(PartitionPlacement placement, FromProto(message));
-    order.partitions.push_back(std::move(placement));
-  }
+  SERAPH_ASSIGN_OR_RETURN(order.partitions,
+                          DecodePlacements(request.partitions()));
   order.epoch_barrier = request.epoch_barrier();
+  order.placements_version = request.placements_version();
+  if (request.lease_ms() > 0) {
+    order.lease = absl::Milliseconds(request.lease_ms());
+  }
   return order;
 }
 
@@ -59,14 +71,51 @@ absl::Status TaskService::CheckIncarnation(uint64_t incarnation) const {
                     "OTHER_INCARNATION");
 }
 
+absl::Status TaskService::Admit(uint64_t incarnation, uint64_t term) const {
+  SERAPH_RETURN_IF_ERROR(CheckIncarnation(incarnation));
+  return options_.terms->Admit(term);
+}
+
+template <typename Request, typename Reply, typename CarryOut>
+grpc::ServerUnaryReactor* TaskService::Schedule(const Request* request,
+                                                Reply* reply,
+                                                CarryOut carry_out) {
+  auto* call = new UnaryCall<Reply>(reply);
+  pool_.Schedule(
+      [request = *request, carry_out, answer = call->Answer()]() mutable {
+        answer(carry_out(request));
+      });
+  return call;
+}
+
 grpc::ServerUnaryReactor* TaskService::Scan(
     grpc::CallbackServerContext* context, const v1::ScanRequest* request,
     v1::ScanReply* reply) {
-  auto* call = new UnaryCall<v1::ScanReply>(reply);
-  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
-    answer(DoScan(request));
+  return Schedule(request, reply,
+                  [this](const auto& order) { return DoScan(order); });
+}
+
+grpc::ServerUnaryReactor* TaskService::RunRanks(
+    grpc::CallbackServerContext* context, const v1::RunRanksRequest* request,
+    v1::RunRanksReply* reply) {
+  return Schedule(request, reply,
+                  [this](const auto& order) { return DoRunRanks(order); });
+}
+
+grpc::ServerUnaryReactor* TaskService::UpdatePlacements(
+    grpc::CallbackServerContext* context,
+    const v1::UpdatePlacementsRequest* request,
+    v1::UpdatePlacementsReply* reply) {
+  return Schedule(request, reply, [this](const auto& order) {
+    return DoUpdatePlacements(order);
   });
-  return call;
+}
+
+grpc::ServerUnaryReactor* TaskService::StopJob(
+    grpc::CallbackServerContext* context, const v1::StopJobRequest* request,
+    v1::StopJobReply* reply) {
+  return Schedule(request, reply,
+                  [this](const auto& order) { return DoStopJob(order); });
 }
 
 absl::StatusOr<v1::ScanReply> TaskService::DoScan(
@@ -89,23 +138,9 @@ absl::StatusOr<v1::ScanReply> TaskService::DoScan(
   return reply;
 }
 
-grpc::ServerUnaryReactor* TaskService::RunRanks(
-    grpc::CallbackServerContext* context, const v1::RunRanksRequest* request,
-    v1::RunRanksReply* reply) {
-  auto* call = new UnaryCall<v1::RunRanksReply>(reply);
-  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
-    const absl::Status status = DoRunRanks(request);
-    if (status.ok()) {
-      answer(v1::RunRanksReply());
-    } else {
-      answer(status);
-    }
-  });
-  return call;
-}
-
 absl::Status TaskService::CheckNotStopped(const std::string& job,
                                           uint64_t generation) const {
+  if (closed_) return absl::UnavailableError("the worker stops");
   const auto it = stopped_.find(job);
   if (it == stopped_.end() || generation > it->second) return absl::OkStatus();
   return WithReason(
@@ -114,61 +149,74 @@ absl::Status TaskService::CheckNotStopped(const std::string& job,
       "GENERATION_STALE");
 }
 
-absl::StatusOr<JobMemory> TaskService::Reserve(const JobOrder& order,
-                                               size_t ranks) const {
+absl::StatusOr<std::shared_ptr<JobRun>> TaskService::FindRun(
+    const v1::JobRef& job) const {
+  MutexLock lock(&mu_);
+  SERAPH_RETURN_IF_ERROR(CheckNotStopped(job.id(), job.generation()));
+  const auto it = jobs_.find(job.id());
+  if (it == jobs_.end() || it->second->generation() < job.generation()) {
+    return nullptr;
+  }
+  if (it->second->generation() > job.generation()) {
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat(
+            "job ", job.id(), ", generation ", job.generation(),
+            ": generation ", it->second->generation(), " is here")),
+        "GENERATION_STALE");
+  }
+  return it->second;
+}
+
+absl::StatusOr<JobMemory> TaskService::Reserve(
+    const JobOrder& order, const JobRun* run,
+    absl::Span<const uint32_t> ranks) const {
   const uint64_t limit = options_.memory_limit_bytes;
   // A rank holds one group of records that are shuffled with each other, and
   // no more than its share of the data.
   const uint64_t share =
       RecordBytes(order.train, order.spec.data.format) / order.spec.ranks;
   JobMemory memory;
-  memory.group_bytes =
-      ranks * std::min<uint64_t>(share, order.spec.data.options.group_bytes);
+  memory.rank_bytes =
+      std::min<uint64_t>(share, order.spec.data.options.group_bytes);
+  const uint64_t wanted =
+      run != nullptr ? run->BytesWith(ranks) : memory.rank_bytes * ranks.size();
   uint64_t taken = std::min(kProcessBytes, limit / 2);
   {
     MutexLock lock(&mu_);
     for (const auto& [id, job] : jobs_) {
       if (id == order.job) continue;  // Its older generation goes.
-      taken += job->memory().group_bytes + job->memory().cache_bytes;
+      taken += job->BytesWith({});
     }
   }
-  if (taken + memory.group_bytes > limit) {
+  if (taken + wanted > limit) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        ranks, " ranks of this job would hold ", memory.group_bytes,
+        ranks.size(), " ranks of this job would hold ",
+        memory.rank_bytes * ranks.size(),
         " bytes of records on this worker, where ",
-        limit - std::min(limit, taken), " of worker.memory_limit (", limit,
+        limit -
+            std::min(limit, taken + wanted - memory.rank_bytes * ranks.size()),
+        " of worker.memory_limit (", limit,
         ") are left; raise it, lower data.options.group_bytes, or use more "
         "workers"));
   }
   // Records that may stay in memory from epoch to epoch: half of what is left,
   // so that the next job finds something too.
-  memory.cache_bytes = (limit - taken - memory.group_bytes) / 2;
+  memory.cache_bytes = (limit - taken - wanted) / 2;
   return memory;
 }
 
-absl::Status TaskService::DoRunRanks(const v1::RunRanksRequest& request) {
-  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+absl::StatusOr<v1::RunRanksReply> TaskService::DoRunRanks(
+    const v1::RunRanksRequest& request) {
+  SERAPH_RETURN_IF_ERROR(Admit(request.incarnation(), request.term()));
   const std::string& id = request.job().id();
   const uint64_t generation = request.job().generation();
-  std::shared_ptr<JobRun> run;
-  {
-    MutexLock lock(&mu_);
-    SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));
-    if (const auto it = jobs_.find(id); it != jobs_.end()) {
-      if (it->second->generation() > generation) {
-        return WithReason(
-            absl::FailedPreconditionError(absl::StrCat(
-                "job ", id, ", generation ", generation, ": generation ",
-                it->second->generation(), " is here")),
-            "GENERATION_STALE");
-      }
-      if (it->second->generation() == generation) run = it->second;
-    }
-  }
+  std::vector<uint32_t> ranks;
+  for (const v1::RankRef& rank : request.ranks()) ranks.push_back(rank.rank());
+  SERAPH_ASSIGN_OR_RETURN(std::shared_ptr<JobRun> run, FindRun(request.job()));
+  SERAPH_ASSIGN_OR_RETURN(JobOrder order, DecodeOrder(request));
+  SERAPH_ASSIGN_OR_RETURN(const JobMemory memory,
+                          Reserve(order, run.get(), ranks));
   if (run == nullptr) {
-    SERAPH_ASSIGN_OR_RETURN(JobOrder order, DecodeOrder(request));
-    SERAPH_ASSIGN_OR_RETURN(const JobMemory memory,
-                            Reserve(order, request.ranks_size()));
     SERAPH_ASSIGN_OR_RETURN(
         run, JobRun::Create(std::move(order), memory, options_.parts));
     std::shared_ptr<JobRun> replaced;  // Waits for its ranks without the lock.
@@ -180,30 +228,36 @@ absl::Status TaskService::DoRunRanks(const v1::RunRanksRequest& request) {
     } else {
       replaced = std::exchange(place, run);
     }
+  } else {
+    SERAPH_RETURN_IF_ERROR(run->UpdatePlacements(request.placements_version(),
+                                                 std::move(order.partitions)));
   }
   for (const v1::RankRef& rank : request.ranks()) {
     SERAPH_RETURN_IF_ERROR(run->StartRank(rank.rank(), rank.attempt()));
   }
-  return absl::OkStatus();
+  return v1::RunRanksReply();
 }
 
-grpc::ServerUnaryReactor* TaskService::StopJob(
-    grpc::CallbackServerContext* context, const v1::StopJobRequest* request,
-    v1::StopJobReply* reply) {
-  auto* call = new UnaryCall<v1::StopJobReply>(reply);
-  pool_.Schedule([this, request = *request, answer = call->Answer()]() mutable {
-    const absl::Status status = DoStopJob(request);
-    if (status.ok()) {
-      answer(v1::StopJobReply());
-    } else {
-      answer(status);
-    }
-  });
-  return call;
+absl::StatusOr<v1::UpdatePlacementsReply> TaskService::DoUpdatePlacements(
+    const v1::UpdatePlacementsRequest& request) {
+  SERAPH_RETURN_IF_ERROR(Admit(request.incarnation(), request.term()));
+  SERAPH_ASSIGN_OR_RETURN(const std::shared_ptr<JobRun> run,
+                          FindRun(request.job()));
+  if (run == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("nothing of job ", request.job().id(), ", generation ",
+                     request.job().generation(), ", runs here"));
+  }
+  SERAPH_ASSIGN_OR_RETURN(std::vector<PartitionPlacement> placements,
+                          DecodePlacements(request.partitions()));
+  SERAPH_RETURN_IF_ERROR(run->UpdatePlacements(request.placements_version(),
+                                               std::move(placements)));
+  return v1::UpdatePlacementsReply();
 }
 
-absl::Status TaskService::DoStopJob(const v1::StopJobRequest& request) {
-  SERAPH_RETURN_IF_ERROR(CheckIncarnation(request.incarnation()));
+absl::StatusOr<v1::StopJobReply> TaskService::DoStopJob(
+    const v1::StopJobRequest& request) {
+  SERAPH_RETURN_IF_ERROR(Admit(request.incarnation(), request.term()));
   std::shared_ptr<JobRun> gone;
   MutexLock lock(&mu_);
   uint64_t& highest = stopped_[request.job().id()];
@@ -214,17 +268,22 @@ absl::Status TaskService::DoStopJob(const v1::StopJobRequest& request) {
     gone = std::move(it->second);
     jobs_.erase(it);
   }
-  return absl::OkStatus();  // The lock goes first, then the ranks are joined.
+  // The lock goes first, then the ranks are joined.
+  return v1::StopJobReply();
 }
 
 void TaskService::StopAll() {
   std::map<std::string, std::shared_ptr<JobRun>> gone;
   MutexLock lock(&mu_);
-  for (const auto& [id, job] : jobs_) {
-    uint64_t& highest = stopped_[id];
-    highest = std::max(highest, job->generation());
-  }
   gone.swap(jobs_);
+}
+
+void TaskService::Close() {
+  {
+    MutexLock lock(&mu_);
+    closed_ = true;
+  }
+  StopAll();
 }
 
 uint32_t TaskService::ranks() const {

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "common/cluster/term_guard.h"
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/thread_pool.h"
 #include "proto/tasks.grpc.pb.h"
@@ -20,6 +22,7 @@ namespace seraph {
 struct TaskServiceOptions {
   WorkerParts parts;
   uint64_t memory_limit_bytes = uint64_t{1} << 30;
+  TermGuard* terms = nullptr;  // Must outlive the service.
 };
 
 // proto/tasks.proto documents every method. Scanning, starting and stopping
@@ -38,35 +41,58 @@ class TaskService final : public v1::Tasks::CallbackService {
   grpc::ServerUnaryReactor* RunRanks(grpc::CallbackServerContext* context,
                                      const v1::RunRanksRequest* request,
                                      v1::RunRanksReply* reply) override;
+  grpc::ServerUnaryReactor* UpdatePlacements(
+      grpc::CallbackServerContext* context,
+      const v1::UpdatePlacementsRequest* request,
+      v1::UpdatePlacementsReply* reply) override;
   grpc::ServerUnaryReactor* StopJob(grpc::CallbackServerContext* context,
                                     const v1::StopJobRequest* request,
                                     v1::StopJobReply* reply) override;
 
-  // Stops all ranks of all jobs and waits for them.
+  // Stops all ranks of all jobs and waits for them. They may be handed to this
+  // worker again afterwards, as later attempts.
   void StopAll() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // As StopAll, and from now on no order is taken.
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
 
   // That run now.
   uint32_t ranks() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  // Runs on the pool: `carry_out(request)` gives a reply or an error.
+  template <typename Request, typename Reply, typename CarryOut>
+  grpc::ServerUnaryReactor* Schedule(const Request* request, Reply* reply,
+                                     CarryOut carry_out);
+  // Whether an order is for this start of the worker, and of the scheduler that
+  // is in charge.
+  absl::Status Admit(uint64_t incarnation, uint64_t term) const;
   absl::Status CheckIncarnation(uint64_t incarnation) const;
   absl::StatusOr<v1::ScanReply> DoScan(const v1::ScanRequest& request);
   absl::Status CheckNotStopped(const std::string& job,
                                uint64_t generation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What a job may take here, with so many of its ranks.
+  // The job as it runs here in this generation, or null.
+  // Errors: FailedPrecondition where the generation is over here.
+  absl::StatusOr<std::shared_ptr<JobRun>> FindRun(const v1::JobRef& job) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // What a job may take here with these ranks. `run`: where it is here already.
   // Errors: ResourceExhausted where its ranks do not fit.
-  absl::StatusOr<JobMemory> Reserve(const JobOrder& order, size_t ranks) const
+  absl::StatusOr<JobMemory> Reserve(const JobOrder& order, const JobRun* run,
+                                    absl::Span<const uint32_t> ranks) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status DoRunRanks(const v1::RunRanksRequest& request)
-      ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status DoStopJob(const v1::StopJobRequest& request)
+  absl::StatusOr<v1::RunRanksReply> DoRunRanks(
+      const v1::RunRanksRequest& request) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<v1::UpdatePlacementsReply> DoUpdatePlacements(
+      const v1::UpdatePlacementsRequest& request) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<v1::StopJobReply> DoStopJob(const v1::StopJobRequest& request)
       ABSL_LOCKS_EXCLUDED(mu_);
 
   const TaskServiceOptions options_;
   ThreadPool& pool_;
 
   mutable Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::map<std::string, std::shared_ptr<JobRun>> jobs_ ABSL_GUARDED_BY(mu_);
   // The highest generation that was stopped, of each job: an order that comes
   // late does not start it again.

@@ -19,39 +19,56 @@ constexpr size_t kScoresPerRun = size_t{1} << 20;
 }  // namespace
 
 RankMachine::RankMachine(const RankOptions& options, Model* model,
-                         BatchStream* train, BatchStream* validation)
+                         BatchStream* train, BatchStream* validation,
+                         const MonotonicClock* clock)
     : options_(options),
       model_(*model),
       train_(*train),
-      validation_(validation) {}
+      validation_(validation),
+      clock_(clock) {}
 
-void RankMachine::Begin(Clock clock,
-                        const std::vector<v1::LedgerRecord>& ledger,
-                        RankActions* actions) {
-  for (const v1::LedgerRecord& record : ledger) {
-    const Clock before{record.clock().epoch(), record.clock().step()};
-    if (clock.step == 0 || before.NextStep() != clock) continue;
+void RankMachine::Begin(const RankStart& start, RankActions* actions) {
+  const Clock clock = start.clock;
+  if (clock.step > 0) {
+    const auto before = std::find_if(start.ledger.begin(), start.ledger.end(),
+                                     [&](const v1::LedgerRecord& record) {
+                                       return Clock{record.clock().epoch(),
+                                                    record.clock().step()}
+                                                  .NextStep() == clock;
+                                     });
+    if (before == start.ledger.end()) {
+      return End(Where(absl::InternalError(
+                           "the ledger has no record of the clock before"),
+                       clock),
+                 actions);
+    }
     const absl::StatusOr<MetricSums> sums =
-        MetricSums::FromArray(record.sums());
+        MetricSums::FromArray(before->sums());
     if (!sums.ok()) return End(sums.status(), actions);
     sums_ = *sums;
+    return BeginEpoch(clock, before->position().record(), actions);
   }
-  if (options_.epoch_barrier && clock.epoch > 0 && clock.step == 0) {
-    // Its share of the last epoch may be missing; a repeat is harmless.
+  // Its share of the last epoch may be missing; a repeat is harmless. But once
+  // a partition has an entry of the next epoch the decision was made, and the
+  // parameters need not stand still any more.
+  const bool decided = start.furthest > clock;
+  if (options_.epoch_barrier && clock.epoch > 0 && !decided) {
     return BeginValidation(clock.epoch - 1, actions);
   }
   if (clock.epoch >= options_.epochs) return End(absl::OkStatus(), actions);
-  BeginEpoch(clock.epoch, uint64_t{clock.step} * options_.batch_size, actions);
+  BeginEpoch(clock, 0, actions);
 }
 
-void RankMachine::BeginEpoch(uint32_t epoch, uint64_t record,
+void RankMachine::BeginEpoch(Clock clock, uint64_t record,
                              RankActions* actions) {
   phase_ = Phase::kTraining;
   exhausted_ = false;
-  next_clock_ = {epoch, static_cast<uint32_t>(record / options_.batch_size)};
+  next_clock_ = clock;
   position_ = record;
-  if (record == 0) sums_ = MetricSums();
-  if (absl::Status status = train_.Open(epoch, record); !status.ok()) {
+  epoch_begun_.reset();
+  train_seconds_ = 0;
+  if (clock.step == 0) sums_ = MetricSums();
+  if (absl::Status status = train_.Open(clock.epoch, record); !status.ok()) {
     return End(Where(status, next_clock_), actions);
   }
   FillPipeline(options_.pipeline + 1, actions);
@@ -105,6 +122,10 @@ void RankMachine::AddStep(std::optional<EntryPush> entry, Work* work,
   if (entry.has_value()) ++unacknowledged_;
   start.step.entry = std::move(entry);
   if (work != nullptr) {
+    if (phase_ == Phase::kTraining && work->clock.step == 0 &&
+        clock_ != nullptr) {
+      epoch_begun_ = clock_->Now();
+    }
     start.step.pull = ClockPull{.clock = work->clock, .keys = {}};
     for (const std::vector<Key>& keys : work->keys.tables) {
       start.step.pull->keys.push_back(keys);
@@ -195,6 +216,9 @@ void RankMachine::ComputeEntry(RankActions* actions) {
 }
 
 void RankMachine::EndEpoch(RankActions* actions) {
+  if (epoch_begun_.has_value()) {
+    train_seconds_ = absl::ToDoubleSeconds(clock_->Now() - *epoch_begun_);
+  }
   if (options_.epoch_barrier)
     return BeginValidation(next_clock_.epoch, actions);
   NextEpoch(actions);
@@ -203,7 +227,7 @@ void RankMachine::EndEpoch(RankActions* actions) {
 void RankMachine::NextEpoch(RankActions* actions) {
   const uint32_t epoch = next_clock_.epoch + 1;
   if (epoch >= options_.epochs) return End(absl::OkStatus(), actions);
-  BeginEpoch(epoch, 0, actions);
+  BeginEpoch({epoch, 0}, 0, actions);
 }
 
 void RankMachine::BeginValidation(uint32_t finished_epoch,
@@ -250,6 +274,7 @@ void RankMachine::Validate(RankActions* actions) {
 void RankMachine::Decide(RankActions* actions) {
   phase_ = Phase::kDeciding;
   EpochShare share{.epoch = next_clock_.epoch - 1};
+  share.train_seconds = train_seconds_;
   if (validation_ != nullptr) share.validation = validation_sums_;
   share.runs = std::move(runs_);
   actions->share = std::move(share);

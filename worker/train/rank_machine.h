@@ -14,10 +14,12 @@
 #include "common/base/clock.h"
 #include "common/metrics/auc.h"
 #include "common/metrics/metric_sums.h"
+#include "common/time/clock.h"
 #include "worker/client/table_client.h"
 #include "worker/data/batch.h"
 #include "worker/model/batch_keys.h"
 #include "worker/model/model.h"
+#include "worker/train/attempt_beginning.h"
 #include "worker/train/batch_stream.h"
 
 namespace seraph {
@@ -39,6 +41,9 @@ struct EpochShare {
   uint32_t epoch = 0;
   std::optional<MetricSums> validation;  // Unset: the job has none.
   std::vector<AucRun> runs;              // With needs_auc.
+  // From the first pull of the epoch to its last acknowledged entry. 0: the
+  // attempt has not seen all of it.
+  double train_seconds = 0;
 };
 
 // What the machine wants done.
@@ -70,14 +75,14 @@ struct RankActions {
 class RankMachine {
  public:
   // All must outlive this. `validation` is null where the job has none. The
-  // tables of the model are those of the job, in the same order.
+  // tables of the model are those of the job, in the same order. `clock` is
+  // for EpochShare::train_seconds alone; null: they are not measured.
   RankMachine(const RankOptions& options, Model* model, BatchStream* train,
-              BatchStream* validation);
+              BatchStream* validation, const MonotonicClock* clock = nullptr);
 
-  // Begins where the partitions stand: `clock` is the least that any of them
-  // expects, `ledger` what the ledger has of the rank, newest first.
-  void Begin(Clock clock, const std::vector<v1::LedgerRecord>& ledger,
-             RankActions* actions);
+  // Begins where the partitions stand. Some of them may have entries of the
+  // clock already that it begins at: they take the repeats as such.
+  void Begin(const RankStart& start, RankActions* actions);
 
   // A step has finished.
   void OnStep(uint64_t id, FinishedStep finished, RankActions* actions);
@@ -104,7 +109,8 @@ class RankMachine {
     bool has_entry = false;
   };
 
-  void BeginEpoch(uint32_t epoch, uint64_t record, RankActions* actions);
+  // At the clock of record `record`.
+  void BeginEpoch(Clock clock, uint64_t record, RankActions* actions);
   void BeginValidation(uint32_t finished_epoch, RankActions* actions);
   // Reads the next batch and adds it to works_; false at the end of the epoch.
   bool ReadAhead(RankActions* actions);
@@ -132,6 +138,7 @@ class RankMachine {
   Model& model_;
   BatchStream& train_;
   BatchStream* const validation_;
+  const MonotonicClock* const clock_;
 
   Phase phase_ = Phase::kTraining;
   Clock next_clock_;        // Of the next batch to be read.
@@ -144,6 +151,9 @@ class RankMachine {
   uint64_t last_step_ = 0;
   std::map<uint64_t, OutStep> out_;
   size_t unacknowledged_ = 0;
+  // When the first pull of the epoch was sent, if this attempt has sent it.
+  std::optional<absl::Duration> epoch_begun_;
+  double train_seconds_ = 0;  // Of the epoch before that.
 
   MetricSums sums_;  // Of the epoch so far.
   MetricSums validation_sums_;

@@ -62,7 +62,10 @@ class RankMachineTest : public ::testing::Test {
 
   void Begin(Clock clock = {}, std::vector<v1::LedgerRecord> ledger = {}) {
     actions_ = RankActions();
-    machine_->Begin(clock, ledger, &actions_);
+    machine_->Begin({.clock = clock,
+                     .furthest = std::max(clock, furthest_),
+                     .ledger = std::move(ledger)},
+                    &actions_);
     Remember();
   }
 
@@ -112,6 +115,7 @@ class RankMachineTest : public ::testing::Test {
   std::unique_ptr<FakeStream> train_, validation_;
   std::unique_ptr<RankMachine> machine_;
   RankActions actions_;
+  Clock furthest_;  // Of the next Begin.
   // Steps that are out: the numbers of keys, by table, of their pulls.
   std::map<uint64_t, std::vector<size_t>> pulled_;
 };
@@ -216,6 +220,7 @@ TEST_F(RankMachineTest, GoesOnWhereThePartitionsStandWithTheSumsOfTheLedger) {
   before.loss = 3.5;
   v1::LedgerRecord record;
   record.mutable_clock()->set_step(1);
+  record.mutable_position()->set_record(8);
   for (double sum : before.ToArray()) record.add_sums(sum);
   Begin({0, 2}, {record});
   EXPECT_EQ(train_->opened_.back(), (std::pair<uint32_t, uint64_t>{0, 8}));

@@ -8,6 +8,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/cluster/node.h"
 #include "proto/parameters.pb.h"
 #include "worker/train/rank_machine.h"
 
@@ -21,14 +22,15 @@ class RankPeers {
  public:
   virtual ~RankPeers() = default;
 
-  // Sends a message to a server (an index into the router's servers); `done`
-  // is called exactly once, from any thread.
+  // Sends a message to a server; `done` is called exactly once, from any
+  // thread.
   virtual void Send(
-      size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
       absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done) = 0;
 
-  // Begins the rank's attempt at a server. Waits.
-  virtual absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) = 0;
+  // Begins the rank's attempt at a server. Waits, a lease time at most.
+  virtual absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(
+      const Node& server) = 0;
 
   // Sends the share and waits for the decision: true to stop.
   virtual absl::StatusOr<bool> FinishEpoch(const EpochShare& share) = 0;

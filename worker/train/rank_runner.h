@@ -2,17 +2,23 @@
 #ifndef SERAPH_WORKER_TRAIN_RANK_RUNNER_H_
 #define SERAPH_WORKER_TRAIN_RANK_RUNNER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/concurrent/mutex.h"
 #include "common/time/clock.h"
 #include "worker/client/table_client.h"
+#include "worker/client/table_router.h"
+#include "worker/train/attempt_beginning.h"
 #include "worker/train/mailbox.h"
 #include "worker/train/rank_machine.h"
 #include "worker/train/rank_peers.h"
@@ -24,18 +30,24 @@ struct RankRunnerOptions {
   TableClientOptions client;
 };
 
-// Begins the attempt at every server, feeds replies to the RankMachine and
+// Begins the attempt in every partition, feeds replies to the RankMachine and
 // does what it asks for, until the rank has ended and the scheduler knows it.
-// Calls that fail for a passing reason are repeated until Stop.
+// Whatever may pass is tried again until Stop, through changes of placements
+// and restarts of the scheduler. A rank that somebody else goes on with ends
+// without a report.
 //
 // All ranks of a process run side by side, each on a thread: one that waits
 // for others never keeps them from running.
+//
+// Threads: Start, Join and the destructor belong to the owner; the others may
+// be called from any thread.
 class RankRunner {
  public:
-  // `clock`, `router` and what `peers` refers to must outlive this.
+  // `clock` and what `peers` refers to must outlive this.
   RankRunner(const RankRunnerOptions& options, const MonotonicClock* clock,
-             const TableRouter* router, std::unique_ptr<RankPeers> peers,
-             std::unique_ptr<Model> model, std::unique_ptr<BatchStream> train,
+             std::shared_ptr<const TableRouter> router,
+             std::unique_ptr<RankPeers> peers, std::unique_ptr<Model> model,
+             std::unique_ptr<BatchStream> train,
              std::unique_ptr<BatchStream> validation);
 
   // As Stop and Join.
@@ -43,42 +55,58 @@ class RankRunner {
 
   void Start();
 
+  // The placements have changed. Older ones than the last are ignored.
+  void UpdateRouter(std::shared_ptr<const TableRouter> router)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   // Makes the rank end without a report, wherever it is. Returns at once.
   void Stop();
   void Join();
 
+  // Whether it has not ended yet.
+  bool running() const { return running_.load(); }
+
  private:
-  struct Reply {
+  // A reply, or without a message only a reason to look around.
+  struct Event {
     uint64_t message = 0;
     absl::StatusOr<v1::ExchangeReply> reply;
   };
 
   void Run();
-  // Repeats `call` while it fails for a passing reason and nobody stops us.
+  std::shared_ptr<const TableRouter> router() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Waits for this time, a change of placements, or the end. Requires: nothing
+  // is out.
+  void Pause(absl::Duration time);
+  // Repeats a call to the scheduler until it is answered for good.
   template <typename Result>
   Result Persist(absl::FunctionRef<Result()> call);
-  void Begin(RankActions* actions);
-  // Does what the machine asks for; false when the rank has ended.
-  bool Do(RankActions actions);
-  void Send(std::vector<TableClient::Outgoing> outgoing);
-  void SendNow(const TableClient::Outgoing& outgoing);
+  // Nullopt: stopped, or it cannot begin, which was reported.
+  std::optional<RankStart> Begin();
+  // All return false when the rank has ended.
+  bool Handle(TableClient::Output output);
+  bool Do(RankActions actions, TableClient::Output* output);
+  void End(const absl::Status& status);
+  void Send(const std::vector<TableClient::Outgoing>& outgoing);
 
   const RankRunnerOptions options_;
   const MonotonicClock& clock_;
-  const TableRouter& router_;
   const std::unique_ptr<RankPeers> peers_;
   const std::unique_ptr<Model> model_;
   const std::unique_ptr<BatchStream> train_;
   const std::unique_ptr<BatchStream> validation_;
 
+  mutable Mutex mu_;
+  std::shared_ptr<const TableRouter> router_ ABSL_GUARDED_BY(mu_);
+
   // Of the rank's thread.
   RankMachine machine_;
   TableClient client_;
   std::map<uint64_t, uint64_t> step_ids_;  // The client's step -> machine's.
-  std::multimap<absl::Duration, TableClient::Outgoing> delayed_;  // By time.
 
+  std::atomic<bool> running_ = true;
   // Replies hold it: a late one may come after the runner has gone.
-  const std::shared_ptr<Mailbox<Reply>> mailbox_;
+  const std::shared_ptr<Mailbox<Event>> mailbox_;
   std::thread thread_;
 };
 

@@ -63,7 +63,8 @@ class FakePeers final : public RankPeers {
  public:
   explicit FakePeers(Seen* seen) : seen_(*seen) {}
 
-  void Send(size_t server, std::shared_ptr<const v1::ExchangeRequest> request,
+  void Send(const Node& server,
+            std::shared_ptr<const v1::ExchangeRequest> request,
             absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
       override {
     v1::ExchangeReply reply;
@@ -76,7 +77,7 @@ class FakePeers final : public RankPeers {
       for (int i = 0; i < push.parts_size(); ++i) {
         out->add_results()->set_code(v1::PART_OK);
       }
-      if (server == 0) {
+      if (server.name == "a") {
         seen_.entries.push_back({push.clock().epoch(), push.clock().step()});
         seen_.sums.push_back(*MetricSums::FromArray(push.ledger().sums()));
       }
@@ -95,12 +96,13 @@ class FakePeers final : public RankPeers {
     done(std::move(reply));
   }
 
-  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(size_t server) override {
+  absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(
+      const Node& server) override {
     if (unreachable_ > 0) {
       --unreachable_;
       return absl::UnavailableError("not yet");
     }
-    return begin_[server];
+    return begin_[server.name == "a" ? 0 : 1];
   }
 
   absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override {
@@ -158,18 +160,25 @@ class RankRunnerTest : public ::testing::Test {
         placements.push_back(place);
       }
     }
-    router_.emplace(*TableRouter::Make(tables_, placements));
+    router_ = std::make_shared<const TableRouter>(
+        *TableRouter::Make(tables_, placements));
   }
 
   // Runs the rank to its end.
   void Run(RankOptions rank, uint64_t records,
            std::unique_ptr<FakePeers> peers) {
     ASSERT_EQ(router_->servers().size(), 2);
+    for (const PartitionPlacement& place : router_->placements()) {
+      v1::BegunPartition* begun =
+          peers->begin_[place.primary.name == "a" ? 0 : 1].add_partitions();
+      begun->set_table(place.table);
+      begun->set_partition(place.partition);
+    }
     RankRunner runner({.rank = rank,
                        .client = {.job = "job",
                                   .retry_backoff = absl::Microseconds(1),
                                   .retry_backoff_max = absl::Microseconds(1)}},
-                      MonotonicClock::Real(), &*router_, std::move(peers),
+                      MonotonicClock::Real(), router_, std::move(peers),
                       MakeModel(model_), std::make_unique<FakeStream>(records),
                       nullptr);
     runner.Start();
@@ -180,13 +189,14 @@ class RankRunnerTest : public ::testing::Test {
 
   const ModelSpec model_ = {.kind = ModelKind::kLogisticRegression};
   std::vector<TableSpec> tables_;
-  std::optional<TableRouter> router_;
+  std::shared_ptr<const TableRouter> router_;
   Seen seen_;
 };
 
 v1::BeginAttemptReply At(uint32_t step) {
   v1::BeginAttemptReply reply;
   reply.mutable_clock()->set_step(step);
+  reply.mutable_furthest()->set_step(step);
   return reply;
 }
 
@@ -202,6 +212,7 @@ TEST_F(RankRunnerTest, BeginsAtTheLeastClockOfAllServers) {
     sums.examples = 4 * (step + 1);
     v1::LedgerRecord* record = peers->begin_[0].add_ledger();
     record->mutable_clock()->set_step(step);
+    record->mutable_position()->set_record(4 * (step + 1));
     for (double sum : sums.ToArray()) record->add_sums(sum);
   }
   peers->begin_[1] = At(1);

@@ -1,0 +1,100 @@
+// Parts of entries and pulls become requests, and are taken out of them again.
+#ifndef SERAPH_WORKER_CLIENT_REQUEST_WRITER_H_
+#define SERAPH_WORKER_CLIENT_REQUEST_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "proto/parameters.pb.h"
+
+namespace seraph {
+
+// Where the values of a pulled part go.
+struct PulledPart {
+  uint32_t placement = 0;  // Index into the router's placements.
+  uint32_t table = 0;
+  size_t first = 0;  // Of the routed keys.
+  size_t count = 0;
+};
+
+// A request, and what it is made of.
+struct CutRequest {
+  v1::ExchangeRequest request;
+  std::vector<uint32_t> pushed;    // Placements, by part of the push.
+  std::vector<PulledPart> pulled;  // By part of the pull.
+};
+
+struct RequestLimits {
+  // No message carries more keys and values than this, unless a part does.
+  size_t message_bytes = size_t{16} << 20;
+  // A push of more travels apart from the pull that follows it: it takes a
+  // place in the window of its server (send_window.h) and gives it back when it
+  // is acknowledged, not when the pull is answered.
+  size_t fused_push_bytes = size_t{64} << 10;
+};
+
+// Writes parts for one server into as few requests as fit, pushes first.
+class RequestWriter {
+ public:
+  // `header` and `push` (all of it but header, parts and bytes) are copied into
+  // the requests; `push` may be null where nothing is pushed.
+  RequestWriter(const RequestLimits& limits, v1::RequestHeader header,
+                const v1::PushRequest* push, const v1::Clock& pull_clock)
+      : limits_(limits),
+        header_(std::move(header)),
+        push_(push),
+        pull_clock_(pull_clock) {}
+
+  // The request that a part of so many bytes is to be added to.
+  v1::PushRequest* Push(uint32_t placement, size_t bytes);
+  v1::PullRequest* Pull(const PulledPart& part, size_t bytes);
+
+  std::vector<CutRequest> Finish();
+
+ private:
+  void MakeRoom(size_t bytes);
+  void Flush();
+
+  const RequestLimits limits_;
+  const v1::RequestHeader header_;
+  const v1::PushRequest* const push_;
+  const v1::Clock pull_clock_;
+
+  v1::PushRequest pushing_;
+  v1::PullRequest pulling_;
+  std::vector<uint32_t> pushed_;
+  std::vector<PulledPart> pulled_;
+  size_t bytes_ = 0;
+  std::vector<CutRequest> finished_;
+};
+
+// The push and the pull of a request; null where there is none.
+const v1::PushRequest* PushOf(const v1::ExchangeRequest& request);
+const v1::PullRequest* PullOf(const v1::ExchangeRequest& request);
+
+// A part with its bytes, views of the request.
+template <typename Part>
+struct PartBytes {
+  const Part* part = nullptr;
+  absl::string_view keys;    // Empty where they are a range.
+  absl::string_view values;  // Of a push.
+};
+
+// Calls `visit` with each part, in order. `width`: float32 values per key, by
+// table. Requires: the request is one of a RequestWriter.
+void ForEachPart(
+    const v1::PushRequest& push,
+    absl::FunctionRef<size_t(uint32_t table)> width,
+    absl::FunctionRef<void(size_t index, const PartBytes<v1::PushPart>& part)>
+        visit);
+void ForEachPart(
+    const v1::PullRequest& pull,
+    absl::FunctionRef<void(size_t index, const PartBytes<v1::PullPart>& part)>
+        visit);
+
+}  // namespace seraph
+
+#endif  // SERAPH_WORKER_CLIENT_REQUEST_WRITER_H_

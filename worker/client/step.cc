@@ -1,0 +1,117 @@
+#include "worker/client/step.h"
+
+#include <algorithm>
+#include <string>
+
+#include "common/status/status_macros.h"
+
+namespace seraph {
+namespace {
+
+// Sets a part's keys: as a range where they are one, else as bytes.
+template <typename Part>
+void SetKeys(absl::Span<const Key> keys, Part* part, std::string* bytes) {
+  part->set_key_count(keys.size());
+  if (!keys.empty() && keys.back() - keys.front() == keys.size() - 1) {
+    part->set_encoding(v1::KEY_ENCODING_RANGE);
+    part->set_first_key(keys.front());
+  } else {
+    part->set_encoding(v1::KEY_ENCODING_RAW64);
+    bytes->append(reinterpret_cast<const char*>(keys.data()),
+                  keys.size() * sizeof(Key));
+  }
+}
+
+template <typename Part>
+void SetPlace(const PartitionPlacement& placement, Part* part) {
+  part->set_table(placement.table);
+  part->set_partition(placement.partition);
+  part->set_epoch(placement.epoch);
+}
+
+}  // namespace
+
+absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
+                                     const Step& step) {
+  RoutedStep routed{.step = &step};
+  if (step.entry.has_value()) {
+    std::vector<absl::Span<const Key>> keys(router.tables().size());
+    for (size_t t = 0; t < step.entry->tables.size(); ++t) {
+      keys[t] = step.entry->tables[t].keys;
+    }
+    SERAPH_ASSIGN_OR_RETURN(routed.push,
+                            router.Split(keys, /*all_partitions=*/true));
+  }
+  if (step.pull.has_value()) {
+    SERAPH_ASSIGN_OR_RETURN(
+        routed.pull, router.Split(step.pull->keys, /*all_partitions=*/false));
+  }
+  return routed;
+}
+
+void WriteParts(
+    const TableRouter& router, const RoutedStep& step, size_t server,
+    size_t message_bytes, RequestWriter* writer,
+    absl::FunctionRef<void(uint32_t placement, size_t chunks)> on_chunks) {
+  const auto parts_of =
+      [&](const std::optional<Route>& route) -> absl::Span<const RoutedPart> {
+    if (!route.has_value()) return {};
+    return server == TableRouter::kNoServer ? route->homeless
+                                            : route->servers[server];
+  };
+  for (const RoutedPart& part : parts_of(step.push)) {
+    const PartitionPlacement& placement = router.placements()[part.placement];
+    const size_t width = router.tables()[placement.table].width;
+    const size_t row_bytes = sizeof(Key) + width * sizeof(float);
+    const size_t chunk_keys = std::max<size_t>(1, message_bytes / row_bytes);
+    const size_t chunks =
+        std::max<size_t>(1, (part.count + chunk_keys - 1) / chunk_keys);
+    if (chunks > 1) on_chunks(part.placement, chunks);
+    const RoutedTable& table = step.push->tables[placement.table];
+    for (size_t chunk = 0; chunk < chunks; ++chunk) {
+      const size_t first = part.first + chunk * chunk_keys;
+      const size_t count =
+          std::min(chunk_keys, part.first + part.count - first);
+      v1::PushRequest* push = writer->Push(part.placement, count * row_bytes);
+      v1::PushPart* out = push->add_parts();
+      SetPlace(placement, out);
+      SetKeys(table.keys.subspan(first, count), out, push->mutable_keys());
+      out->set_chunk(chunk);
+      out->set_chunks(chunks);
+      if (count == 0) continue;
+      const float* values =
+          step.step->entry->tables[placement.table].values.data();
+      if (table.origin.empty()) {
+        push->mutable_values()->append(
+            reinterpret_cast<const char*>(values + first * width),
+            count * width * sizeof(float));
+      } else {
+        for (size_t i = first; i < first + count; ++i) {
+          push->mutable_values()->append(
+              reinterpret_cast<const char*>(values + table.origin[i] * width),
+              width * sizeof(float));
+        }
+      }
+    }
+  }
+
+  for (const RoutedPart& part : parts_of(step.pull)) {
+    const PartitionPlacement& placement = router.placements()[part.placement];
+    const size_t row_bytes =
+        router.tables()[placement.table].width * sizeof(float);
+    const size_t piece_keys = std::max<size_t>(1, message_bytes / row_bytes);
+    const RoutedTable& table = step.pull->tables[placement.table];
+    for (size_t done = 0; done < part.count; done += piece_keys) {
+      const size_t first = part.first + done;
+      const size_t count = std::min(piece_keys, part.count - done);
+      v1::PullRequest* pull =
+          writer->Pull({part.placement, placement.table, first, count},
+                       count * std::max(row_bytes, sizeof(Key)));
+      v1::PullPart* out = pull->add_parts();
+      SetPlace(placement, out);
+      SetKeys(table.keys.subspan(first, count), out, pull->mutable_keys());
+    }
+  }
+}
+
+}  // namespace seraph
