@@ -1,6 +1,7 @@
 #include "client/cli/connect.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/base/exit_code.h"
 #include "common/config/address.h"
 
@@ -8,10 +9,12 @@ namespace seraph {
 
 absl::StatusOr<std::unique_ptr<SchedulerClient>> Connect(
     const GlobalOptions& options, const Environment& env) {
-  const absl::StatusOr<Address> address = ParseAddress(options.scheduler);
-  if (!address.ok()) {
-    return InputError(absl::InvalidArgumentError(absl::StrCat(
-        "--scheduler, or SERAPH_SCHEDULER: ", address.status().message())));
+  for (const absl::string_view one : absl::StrSplit(options.scheduler, ',')) {
+    const absl::StatusOr<Address> address = ParseAddress(one);
+    if (!address.ok()) {
+      return InputError(absl::InvalidArgumentError(absl::StrCat(
+          "--scheduler, or SERAPH_SCHEDULER: ", address.status().message())));
+    }
   }
   return env.connect(options.scheduler, options.timeout);
 }

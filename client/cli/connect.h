@@ -10,6 +10,7 @@
 
 namespace seraph {
 
+// Several addresses, of schedulers of which one leads, are separated by commas.
 // Errors: kUsage for what is no address. Whether somebody answers there is
 // found by the first call.
 absl::StatusOr<std::unique_ptr<SchedulerClient>> Connect(

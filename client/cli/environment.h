@@ -21,7 +21,7 @@ enum class OutputFormat { kTable, kJson, kYaml };
 // The flags that every verb has.
 struct GlobalOptions {
   OutputFormat output = OutputFormat::kTable;
-  std::string scheduler = "127.0.0.1:7400";  // host:port.
+  std::string scheduler = "127.0.0.1:7400";  // host:port[,host:port...].
   absl::Duration timeout = absl::Seconds(5);
 };
 
@@ -32,6 +32,12 @@ struct Environment {
   Terminal err_terminal;        // Of err.
   Interrupt* interrupt = nullptr;
   const MonotonicClock* clock = MonotonicClock::Real();
+
+  // How long a verb that follows something goes on when no scheduler answers:
+  // it may be starting again, or another one be taking over.
+  absl::Duration scheduler_patience = absl::Seconds(60);
+  // Between looks at what changes.
+  absl::Duration poll_interval = absl::Milliseconds(500);
 
   // A client of the scheduler at an address, whose calls take at most a time.
   std::function<std::unique_ptr<SchedulerClient>(const std::string& address,

@@ -22,6 +22,8 @@ class TestEnvironment {
     env.out = &out_;
     env.err = &err_;
     env.interrupt = &interrupt;
+    env.scheduler_patience = absl::ZeroDuration();
+    env.poll_interval = absl::ZeroDuration();
     env.connect = [this](const std::string& address, absl::Duration timeout) {
       connected_to = address;
       connected_with = timeout;
@@ -30,6 +32,7 @@ class TestEnvironment {
       client->on_destruction = [this](const FakeSchedulerClient& last) {
         scheduler.submissions = last.submissions;
         scheduler.cancelled = last.cancelled;
+        scheduler.asked = last.asked;
       };
       return client;
     };

@@ -36,6 +36,12 @@ void AppendTimes(const JobView& job, Document* to) {
   (*to)["started"] = job.started;
   (*to)["ended"] = job.ended;
   (*to)["ranks"] = job.ranks;
+  (*to)["waiting_for"] = job.waiting_for;
+}
+
+void AppendReplicas(const JobView& job, Document* to) {
+  (*to)["replicas"] = job.replicas;
+  (*to)["least_in_sync"] = job.least_in_sync;
 }
 
 std::string Dump(const Document& document, int indent) {
@@ -120,12 +126,24 @@ Document JobDocument(const JobView& job) {
   }
   Document head = NameDocument(job);
   AppendTimes(job, &head);
+  AppendReplicas(job, &head);
   return {{"job", std::move(head)},
           {"epochs", std::move(epochs)},
           {"model", {{"path", job.model_path}, {"digest", job.model_digest}}},
           {"records", {{"read", job.records_read}, {"bad", job.records_bad}}},
           {"recoveries", job.recoveries},
+          {"checkpoint", job.checkpoint.has_value()
+                             ? CheckpointDocument(*job.checkpoint)
+                             : Document()},
           {"warnings", job.warnings}};
+}
+
+Document CheckpointDocument(const CheckpointView& checkpoint) {
+  return {{"path", checkpoint.path},
+          {"time", checkpoint.time},
+          {"epoch", checkpoint.epoch},
+          {"step", checkpoint.step},
+          {"bytes", checkpoint.bytes}};
 }
 
 Document SubmittedDocument(const std::string& id, const std::string& name) {
@@ -156,26 +174,33 @@ Document LogDocument(const std::vector<LogLine>& lines) {
   return {{"lines", std::move(list)}};
 }
 
+Document NodeDocument(const NodeView& node) {
+  return {
+      {"name", node.name},
+      {"role", node.role},
+      {"state", node.state},
+      {"address", node.address},
+      {"version", node.version},
+      {"seconds_since_heartbeat", absl::ToDoubleSeconds(node.since_heartbeat)},
+      {"memory_bytes", node.memory_bytes},
+      {"partitions", node.partitions},
+      {"primaries", node.primaries},
+      {"backups", node.backups},
+      {"rows", node.rows},
+      {"ranks", node.ranks}};
+}
+
 Document ClusterDocument(const ClusterView& cluster) {
   Document nodes = Document::array();
   for (const NodeView& node : cluster.nodes) {
-    nodes.push_back({{"name", node.name},
-                     {"role", node.role},
-                     {"state", node.state},
-                     {"address", node.address},
-                     {"version", node.version},
-                     {"seconds_since_heartbeat",
-                      absl::ToDoubleSeconds(node.since_heartbeat)},
-                     {"memory_bytes", node.memory_bytes},
-                     {"partitions", node.partitions},
-                     {"rows", node.rows},
-                     {"ranks", node.ranks}});
+    nodes.push_back(NodeDocument(node));
   }
   return {{"cluster",
            {{"name", cluster.name},
             {"version", cluster.version},
             {"running_jobs", cluster.running_jobs},
-            {"pending_jobs", cluster.pending_jobs}}},
+            {"pending_jobs", cluster.pending_jobs},
+            {"degraded_partitions", cluster.degraded_partitions}}},
           {"nodes", std::move(nodes)}};
 }
 

@@ -34,6 +34,8 @@ Document JobsDocument(const std::vector<JobView>& jobs);
 Document LogDocument(const std::vector<LogLine>& lines);
 
 Document ClusterDocument(const ClusterView& cluster);
+Document NodeDocument(const NodeView& node);
+Document CheckpointDocument(const CheckpointView& checkpoint);
 
 // As an object, in their order.
 Document ValuesDocument(const NamedValues& values);

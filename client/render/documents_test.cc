@@ -31,6 +31,13 @@ JobView Sample() {
   job.model_digest = "sha256:ab";
   job.records_read = 32561;
   job.recoveries = 1;
+  job.replicas = 2;
+  job.least_in_sync = 1;
+  job.checkpoint = {.path = "/ckpt/m-7",
+                    .time = "2024-05-01T12:00:01Z",
+                    .epoch = 1,
+                    .step = 5,
+                    .bytes = 1024};
   job.warnings = {"a \"warning\""};
   return job;
 }
@@ -46,7 +53,10 @@ TEST(DocumentsTest, AJobIsTheContractsDocument) {
     "submitted": "2024-05-01T12:00:00Z",
     "started": "2024-05-01T12:00:01Z",
     "ended": "2024-05-01T12:00:02Z",
-    "ranks": 4
+    "ranks": 4,
+    "waiting_for": "",
+    "replicas": 2,
+    "least_in_sync": 1
   },
   "epochs": [
     {
@@ -83,6 +93,13 @@ TEST(DocumentsTest, AJobIsTheContractsDocument) {
     "bad": 0
   },
   "recoveries": 1,
+  "checkpoint": {
+    "path": "/ckpt/m-7",
+    "time": "2024-05-01T12:00:01Z",
+    "epoch": 1,
+    "step": 5,
+    "bytes": 1024
+  },
   "warnings": [
     "a \"warning\""
   ]
@@ -101,6 +118,9 @@ TEST(DocumentsTest, AJobAsYaml) {
   started: "2024-05-01T12:00:01Z"
   ended: "2024-05-01T12:00:02Z"
   ranks: 4
+  waiting_for: ""
+  replicas: 2
+  least_in_sync: 1
 epochs:
   - epoch: 1
     examples: 32561
@@ -126,6 +146,12 @@ records:
   read: 32561
   bad: 0
 recoveries: 1
+checkpoint:
+  path: "/ckpt/m-7"
+  time: "2024-05-01T12:00:01Z"
+  epoch: 1
+  step: 5
+  bytes: 1024
 warnings:
   - "a \"warning\""
 )");
@@ -184,12 +210,13 @@ TEST(DocumentsTest, AClusterHasItsNodes) {
   cluster.running_jobs = 1;
   cluster.nodes = {{"n1", "server", "ALIVE", "h:1", "0.1.0",
                     absl::Milliseconds(250), 1024, 8, 100, 0}};
-  EXPECT_EQ(ClusterDocument(cluster).dump(),
-            R"({"cluster":{"name":"seraph","version":"0.1.0",)"
-            R"("running_jobs":1,"pending_jobs":0},"nodes":[{"name":"n1",)"
-            R"("role":"server","state":"ALIVE","address":"h:1",)"
-            R"("version":"0.1.0","seconds_since_heartbeat":0.25,)"
-            R"("memory_bytes":1024,"partitions":8,"rows":100,"ranks":0}]})");
+  EXPECT_EQ(
+      ClusterDocument(cluster).dump(),
+      R"({"cluster":{"name":"seraph","version":"0.1.0",)"
+      R"("running_jobs":1,"pending_jobs":0,"degraded_partitions":0},"nodes":[{"name":"n1",)"
+      R"("role":"server","state":"ALIVE","address":"h:1",)"
+      R"("version":"0.1.0","seconds_since_heartbeat":0.25,)"
+      R"("memory_bytes":1024,"partitions":8,"primaries":0,"backups":0,"rows":100,"ranks":0}]})");
 }
 
 TEST(DocumentsTest, EveryStateHasItsName) {

@@ -103,6 +103,16 @@ class Pairs {
   std::string text_;
 };
 
+// "2", or "2, of a partition only 1 in sync".
+std::string ReplicasOf(const JobView& job) {
+  const bool degraded = !HasEnded(job.state) && job.least_in_sync > 0 &&
+                        job.least_in_sync < job.replicas;
+  return absl::StrCat(job.replicas,
+                      degraded ? absl::StrCat(", of a partition only ",
+                                              job.least_in_sync, " in sync")
+                               : "");
+}
+
 void AddOutcome(const JobView& job, Pairs* pairs) {
   pairs->AddIfSet("error", job.error);
   pairs->AddIfSet("model", job.model_path);
@@ -113,6 +123,9 @@ void AddOutcome(const JobView& job, Pairs* pairs) {
   }
   if (job.recoveries > 0) {
     pairs->Add("recoveries", absl::StrCat(job.recoveries));
+  }
+  if (job.checkpoint.has_value()) {
+    pairs->Add("checkpoint", CheckpointText(*job.checkpoint));
   }
 }
 
@@ -140,9 +153,13 @@ std::string JobText(const JobView& job) {
   pairs.Add("id", job.id);
   pairs.Add("name", job.name);
   pairs.Add("state", std::string(JobStateName(job.state)));
-  if (!HasEnded(job.state)) pairs.AddIfSet("phase", job.phase);
+  if (!HasEnded(job.state)) {
+    pairs.AddIfSet("phase", job.phase);
+    pairs.AddIfSet("waiting for", job.waiting_for);
+  }
   pairs.Add("epochs", EpochOf(job));
   if (job.ranks > 0) pairs.Add("ranks", absl::StrCat(job.ranks));
+  if (job.replicas > 0) pairs.Add("replicas", ReplicasOf(job));
   pairs.AddIfSet("submitted", job.submitted);
   pairs.AddIfSet("started", job.started);
   pairs.AddIfSet("ended", job.ended);
@@ -169,26 +186,41 @@ std::string ResultText(const JobView& job) {
   return pairs.text();
 }
 
+std::string CheckpointText(const CheckpointView& checkpoint) {
+  return absl::StrCat(
+      checkpoint.path, ", ", checkpoint.epoch, " epochs",
+      checkpoint.step > 0 ? absl::StrCat(" and ", checkpoint.step, " steps")
+                          : "",
+      checkpoint.time.empty() ? ""
+                              : absl::StrCat(", ", TimeText(checkpoint.time)));
+}
+
 std::string ClusterText(const ClusterView& cluster) {
   std::string text = absl::StrCat(
       "cluster '", cluster.name, "', version ", cluster.version, ": ",
-      cluster.running_jobs, " running, ", cluster.pending_jobs, " pending\n");
+      cluster.running_jobs, " running, ", cluster.pending_jobs, " pending",
+      cluster.degraded_partitions > 0
+          ? absl::StrCat(", ", cluster.degraded_partitions,
+                         " partitions with fewer replicas in sync than wanted")
+          : "",
+      "\n");
   if (cluster.nodes.empty()) return absl::StrCat(text, "no nodes\n");
   TextTable table({{"NODE"},
                    {"ROLE"},
                    {"STATE"},
                    {"HEARTBEAT", true},
                    {"MEMORY", true},
-                   {"PARTITIONS", true},
+                   {"PRIMARIES", true},
+                   {"BACKUPS", true},
                    {"ROWS", true},
                    {"RANKS", true},
                    {"VERSION"}});
   for (const NodeView& node : cluster.nodes) {
     table.AddRow({node.name, node.role, node.state,
                   absl::StrCat(HumanDuration(node.since_heartbeat), " ago"),
-                  HumanBytes(node.memory_bytes), absl::StrCat(node.partitions),
-                  WithCommas(node.rows), absl::StrCat(node.ranks),
-                  node.version});
+                  HumanBytes(node.memory_bytes), absl::StrCat(node.primaries),
+                  absl::StrCat(node.backups), WithCommas(node.rows),
+                  absl::StrCat(node.ranks), node.version});
   }
   return absl::StrCat(text, "\n", table.ToString());
 }

@@ -21,6 +21,9 @@ std::string ResultText(const JobView& job);
 
 std::string ClusterText(const ClusterView& cluster);
 
+// "/ckpt/m-7, 3 epochs and 120 steps, 2024-05-01 12:00:00".
+std::string CheckpointText(const CheckpointView& checkpoint);
+
 // "log_loss 0.41, auc 0.89".
 std::string ValuesText(const NamedValues& values);
 

@@ -4,10 +4,15 @@
 
 #include "absl/time/time.h"
 #include "client/render/text_table.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace seraph {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 JobView Sample() {
   JobView job;
@@ -98,6 +103,22 @@ TEST(JobTextTest, TheResultOfAFailureBeforeItsSubmission) {
             "error        no daemons\n");
 }
 
+TEST(JobTextTest, AJobThatWaitsSaysForWhat) {
+  JobView job;
+  job.state = JobState::kRunning;
+  job.waiting_for = "a worker for rank 3";
+  job.replicas = 2;
+  job.least_in_sync = 1;
+  job.checkpoint = {.path = "/ckpt/m-7", .epoch = 3, .step = 20};
+  EXPECT_THAT(JobText(job),
+              AllOf(HasSubstr("waiting for  a worker for rank 3\n"),
+                    HasSubstr("replicas     2, of a partition only 1 in sync"),
+                    HasSubstr("checkpoint   /ckpt/m-7, 3 epochs and 20 steps")));
+  job.state = JobState::kSucceeded;
+  EXPECT_THAT(JobText(job), Not(HasSubstr("waiting for")));
+  EXPECT_THAT(JobText(job), HasSubstr("replicas     2\n"));
+}
+
 TEST(JobTextTest, AClusterWithItsNodes) {
   ClusterView cluster;
   cluster.name = "seraph";
@@ -106,14 +127,17 @@ TEST(JobTextTest, AClusterWithItsNodes) {
             "cluster 'seraph', version 0.1.0: 0 running, 0 pending\n"
             "no nodes\n");
   cluster.nodes = {{"h:7401", "server", "ALIVE", "h:7401", "0.1.0",
-                    absl::Milliseconds(250), 23 << 20, 8, 1000, 0}};
+                    absl::Milliseconds(250), 23 << 20, 8, 1000, 0, 5, 3}};
   EXPECT_EQ(ClusterText(cluster),
             "cluster 'seraph', version 0.1.0: 0 running, 0 pending\n"
             "\n"
-            "NODE    ROLE    STATE  HEARTBEAT  MEMORY  PARTITIONS   ROWS  "
-            "RANKS  VERSION\n"
-            "h:7401  server  ALIVE  0.25s ago  23 MiB           8  1,000  "
-            "    0  0.1.0\n");
+            "NODE    ROLE    STATE  HEARTBEAT  MEMORY  PRIMARIES  BACKUPS   "
+            "ROWS  RANKS  VERSION\n"
+            "h:7401  server  ALIVE  0.25s ago  23 MiB          5        3  "
+            "1,000      0  0.1.0\n");
+  cluster.degraded_partitions = 2;
+  EXPECT_THAT(ClusterText(cluster),
+              HasSubstr("2 partitions with fewer replicas in sync"));
 }
 
 }  // namespace

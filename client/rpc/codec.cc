@@ -66,10 +66,20 @@ NodeView FromProto(const v1::NodeStatus& status) {
   node.partitions = status.load().partitions();
   node.rows = status.load().rows();
   node.ranks = status.load().ranks();
+  node.primaries = status.primaries();
+  node.backups = status.backups();
   return node;
 }
 
 }  // namespace
+
+CheckpointView FromProto(const v1::CheckpointStatus& status) {
+  return {.path = status.path(),
+          .time = status.time(),
+          .epoch = status.epoch(),
+          .step = status.step(),
+          .bytes = status.bytes()};
+}
 
 JobView FromProto(const v1::JobStatus& status) {
   JobView job;
@@ -95,6 +105,10 @@ JobView FromProto(const v1::JobStatus& status) {
   job.records_bad = status.records_bad();
   job.recoveries = status.recoveries();
   job.ranks = status.ranks();
+  job.waiting_for = status.waiting_for();
+  job.replicas = status.replicas();
+  job.least_in_sync = status.least_in_sync();
+  if (status.has_checkpoint()) job.checkpoint = FromProto(status.checkpoint());
   job.warnings.assign(status.warnings().begin(), status.warnings().end());
   return job;
 }
@@ -112,6 +126,7 @@ ClusterView FromProto(const v1::DescribeClusterReply& reply) {
   }
   cluster.running_jobs = reply.running_jobs();
   cluster.pending_jobs = reply.pending_jobs();
+  cluster.degraded_partitions = reply.degraded_partitions();
   return cluster;
 }
 

@@ -10,6 +10,7 @@
 namespace seraph {
 
 JobView FromProto(const v1::JobStatus& status);
+CheckpointView FromProto(const v1::CheckpointStatus& status);
 LogLine FromProto(const v1::JobLogLine& line);
 ClusterView FromProto(const v1::DescribeClusterReply& reply);
 

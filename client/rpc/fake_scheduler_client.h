@@ -19,12 +19,16 @@ class FakeSchedulerClient final : public SchedulerClient {
   // What the fake tells of jobs; by id.
   std::vector<JobView> jobs;
   ClusterView cluster;
+  std::deque<ClusterView> clusters;  // One after the other, before `cluster`.
+  std::function<void()> on_describe;
   std::vector<LogLine> log;
 
   // If not OK, the answer to every call but CancelJob.
   absl::Status failure;
   // If not OK, the answer to SubmitJob.
   absl::Status submit_failure;
+  // If not OK, the answer to calls that change a job or a node.
+  absl::Status refusal;
 
   // One stream of WatchJob after the other: what it tells, and how it ends.
   struct Watch {
@@ -45,6 +49,7 @@ class FakeSchedulerClient final : public SchedulerClient {
 
   std::vector<JobSubmission> submissions;
   std::vector<std::string> cancelled;
+  std::vector<std::string> asked;  // "pause abc1", "drain s:1", ...
 
   const std::string& address() const override { return address_; }
 
@@ -99,12 +104,49 @@ class FakeSchedulerClient final : public SchedulerClient {
     return job;
   }
 
+  absl::StatusOr<CheckpointView> CheckpointJob(const std::string& id) override {
+    if (!failure.ok()) return failure;
+    asked.push_back(absl::StrCat("checkpoint ", id));
+    if (!refusal.ok()) return refusal;
+    return CheckpointView{.path = "/ckpt/m-1", .epoch = 3, .bytes = 1000};
+  }
+
+  absl::StatusOr<JobView> PauseJob(const std::string& id) override {
+    return ChangeState("pause", id, JobState::kPaused);
+  }
+
+  absl::StatusOr<JobView> ResumeJob(const std::string& id) override {
+    return ChangeState("resume", id, JobState::kRunning);
+  }
+
+  absl::Status Drain(const std::string& node) override {
+    if (!failure.ok()) return failure;
+    asked.push_back(absl::StrCat("drain ", node));
+    return refusal;
+  }
+
   absl::StatusOr<ClusterView> DescribeCluster() override {
     if (!failure.ok()) return failure;
+    if (clusters.empty()) return cluster;
+    cluster = clusters.front();
+    clusters.pop_front();
+    if (on_describe) on_describe();
     return cluster;
   }
 
  private:
+  absl::StatusOr<JobView> ChangeState(const std::string& verb,
+                                      const std::string& id, JobState state) {
+    if (!failure.ok()) return failure;
+    asked.push_back(absl::StrCat(verb, " ", id));
+    if (!refusal.ok()) return refusal;
+    JobView job;
+    job.id = id;
+    job.name = "lr";
+    job.state = state;
+    return job;
+  }
+
   const std::string address_ = "fake:7400";
 };
 

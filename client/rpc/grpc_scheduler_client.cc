@@ -1,5 +1,6 @@
 #include "client/rpc/grpc_scheduler_client.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -7,10 +8,10 @@
 #include "client/rpc/codec.h"
 #include "common/concurrent/notification.h"
 #include "common/rpc/call.h"
-#include "common/rpc/channel.h"
 #include "common/rpc/grpc_status.h"
+#include "common/rpc/scheduler_channel.h"
 #include "common/status/status_macros.h"
-#include "grpcpp/channel.h"
+#include "common/time/clock.h"
 #include "grpcpp/client_context.h"
 #include "proto/cluster.grpc.pb.h"
 #include "proto/jobs.grpc.pb.h"
@@ -20,17 +21,17 @@ namespace {
 
 // A stream is opened anew after this time, so that none is without a deadline.
 constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
+// Of calls that wait for a checkpoint.
+constexpr absl::Duration kCheckpointTimeout = absl::Hours(1);
 
 class GrpcSchedulerClient final : public SchedulerClient {
  public:
-  GrpcSchedulerClient(std::shared_ptr<grpc::Channel> channel,
-                      std::string address, absl::Duration timeout,
+  GrpcSchedulerClient(std::string address, absl::Duration timeout,
                       Interrupt* interrupt)
       : address_(std::move(address)),
         timeout_(timeout),
         interrupt_(*interrupt),
-        jobs_(v1::Jobs::NewStub(channel)),
-        cluster_(v1::Cluster::NewStub(channel)) {}
+        scheduler_(address_) {}
 
   const std::string& address() const override { return address_; }
 
@@ -43,7 +44,7 @@ class GrpcSchedulerClient final : public SchedulerClient {
     request.set_submission_id(submission.submission_id);
     SERAPH_ASSIGN_OR_RETURN(
         const v1::SubmitJobReply reply,
-        Unary(jobs_->async(), &Jobs::SubmitJob, std::move(request)));
+        Unary<v1::Jobs>(&Jobs::SubmitJob, std::move(request), timeout_));
     return reply.id();
   }
 
@@ -52,14 +53,14 @@ class GrpcSchedulerClient final : public SchedulerClient {
     request.set_id(id);
     SERAPH_ASSIGN_OR_RETURN(
         const v1::JobStatus reply,
-        Unary(jobs_->async(), &Jobs::GetJob, std::move(request)));
+        Unary<v1::Jobs>(&Jobs::GetJob, std::move(request), timeout_));
     return FromProto(reply);
   }
 
   absl::StatusOr<std::vector<JobView>> ListJobs() override {
     SERAPH_ASSIGN_OR_RETURN(
         const v1::ListJobsReply reply,
-        Unary(jobs_->async(), &Jobs::ListJobs, v1::ListJobsRequest()));
+        Unary<v1::Jobs>(&Jobs::ListJobs, v1::ListJobsRequest(), timeout_));
     std::vector<JobView> jobs;
     for (const v1::JobStatus& job : reply.jobs())
       jobs.push_back(FromProto(job));
@@ -74,8 +75,8 @@ class GrpcSchedulerClient final : public SchedulerClient {
     bool ended = false;
     while (!ended) {
       SERAPH_RETURN_IF_ERROR(Stream<v1::JobStatus>(
-          [&](grpc::ClientContext* context) {
-            return jobs_->WatchJob(context, request);
+          [&](v1::Jobs::Stub* jobs, grpc::ClientContext* context) {
+            return jobs->WatchJob(context, request);
           },
           [&](const v1::JobStatus& message) {
             const JobView job = FromProto(message);
@@ -100,8 +101,8 @@ class GrpcSchedulerClient final : public SchedulerClient {
       // A stream that is opened anew begins with the first line again.
       uint64_t place = 0;
       SERAPH_RETURN_IF_ERROR(Stream<v1::JobLogLine>(
-          [&](grpc::ClientContext* context) {
-            return jobs_->ReadJobLog(context, request);
+          [&](v1::Jobs::Stub* jobs, grpc::ClientContext* context) {
+            return jobs->ReadJobLog(context, request);
           },
           [&](const v1::JobLogLine& message) {
             if (place++ < taken) return true;
@@ -118,14 +119,51 @@ class GrpcSchedulerClient final : public SchedulerClient {
     request.set_id(id);
     SERAPH_ASSIGN_OR_RETURN(
         const v1::JobStatus reply,
-        Unary(jobs_->async(), &Jobs::CancelJob, std::move(request)));
+        Unary<v1::Jobs>(&Jobs::CancelJob, std::move(request), timeout_));
     return FromProto(reply);
   }
 
+  absl::StatusOr<CheckpointView> CheckpointJob(const std::string& id) override {
+    v1::CheckpointJobRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::CheckpointJobReply reply,
+        Unary<v1::Jobs>(&Jobs::CheckpointJob, std::move(request),
+                        kCheckpointTimeout));
+    return FromProto(reply.checkpoint());
+  }
+
+  absl::StatusOr<JobView> PauseJob(const std::string& id) override {
+    v1::PauseJobRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(const v1::JobStatus reply,
+                            Unary<v1::Jobs>(&Jobs::PauseJob, std::move(request),
+                                            kCheckpointTimeout));
+    return FromProto(reply);
+  }
+
+  absl::StatusOr<JobView> ResumeJob(const std::string& id) override {
+    v1::ResumeJobRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::JobStatus reply,
+        Unary<v1::Jobs>(&Jobs::ResumeJob, std::move(request),
+                        kCheckpointTimeout));
+    return FromProto(reply);
+  }
+
+  absl::Status Drain(const std::string& node) override {
+    v1::DrainRequest request;
+    request.set_name(node);
+    return Unary<v1::Cluster>(&Cluster::Drain, std::move(request), timeout_)
+        .status();
+  }
+
   absl::StatusOr<ClusterView> DescribeCluster() override {
-    SERAPH_ASSIGN_OR_RETURN(const v1::DescribeClusterReply reply,
-                            Unary(cluster_->async(), &Cluster::DescribeCluster,
-                                  v1::DescribeClusterRequest()));
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::DescribeClusterReply reply,
+        Unary<v1::Cluster>(&Cluster::DescribeCluster,
+                           v1::DescribeClusterRequest(), timeout_));
     return FromProto(reply);
   }
 
@@ -140,24 +178,39 @@ class GrpcSchedulerClient final : public SchedulerClient {
     return interrupt_.Subscribe(std::move(cancel));
   }
 
-  template <typename Async, typename Request, typename Reply>
+  // Of several schedulers those that do not lead say so at once: the next one
+  // is asked until all have been, within the time.
+  template <typename Service, typename Async, typename Request, typename Reply>
   absl::StatusOr<Reply> Unary(
-      std::type_identity_t<Async>* stub,
       void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
                             std::function<void(grpc::Status)>),
-      std::type_identity_t<Request> request) {
-    absl::StatusOr<Reply> result;
-    Notification ended;
-    const StartedCall call =
-        StartCall(stub, method, std::move(request), {.timeout = timeout_},
-                  [&](absl::StatusOr<Reply> reply) {
-                    result = std::move(reply);
-                    ended.Notify();
-                  });
-    const auto subscription = OnInterrupt([&call] { call.Cancel(); });
-    ended.Wait();
-    if (!result.ok()) return Explain(result.status());
-    return result;
+      std::type_identity_t<Request> request, absl::Duration timeout) {
+    const absl::Duration end = MonotonicClock::Real()->Now() + timeout;
+    while (true) {
+      const SchedulerChannel::Target target = scheduler_.Get();
+      const auto stub = Service::NewStub(target.channel);
+      absl::StatusOr<Reply> result;
+      Notification ended;
+      const absl::Duration left = end - MonotonicClock::Real()->Now();
+      const StartedCall call =
+          StartCall(stub->async(), method, request,
+                    {.timeout = std::max(left, absl::Milliseconds(1))},
+                    [&](absl::StatusOr<Reply> reply) {
+                      result = std::move(reply);
+                      ended.Notify();
+                    });
+      const auto subscription = OnInterrupt([&call] { call.Cancel(); });
+      ended.Wait();
+      if (result.ok()) {
+        scheduler_.Report(target, result.status());
+        return result;
+      }
+      if (scheduler_.Report(target, result.status()) &&
+          MonotonicClock::Real()->Now() < end && !interrupt_.requested()) {
+        continue;
+      }
+      return Explain(result.status());
+    }
   }
 
   // Reads a stream to its end. `*complete` is set when the server has ended it,
@@ -165,12 +218,15 @@ class GrpcSchedulerClient final : public SchedulerClient {
   template <typename Message>
   absl::Status Stream(
       const std::function<std::unique_ptr<grpc::ClientReader<Message>>(
-          grpc::ClientContext*)>& open,
+          v1::Jobs::Stub*, grpc::ClientContext*)>& open,
       const std::function<bool(const Message&)>& on_message, bool* complete) {
+    const SchedulerChannel::Target target = scheduler_.Get();
+    const auto jobs = v1::Jobs::NewStub(target.channel);
     grpc::ClientContext context;
     SetDeadline(&context, kStreamTimeout);
     const auto subscription = OnInterrupt([&context] { context.TryCancel(); });
-    const std::unique_ptr<grpc::ClientReader<Message>> reader = open(&context);
+    const std::unique_ptr<grpc::ClientReader<Message>> reader =
+        open(jobs.get(), &context);
     Message message;
     bool wanted = true;
     while (wanted && reader->Read(&message)) wanted = on_message(message);
@@ -183,7 +239,12 @@ class GrpcSchedulerClient final : public SchedulerClient {
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
       return absl::OkStatus();
     }
-    return Explain(FromGrpcStatus(status));
+    const absl::Status error = FromGrpcStatus(status);
+    // Another scheduler may know the job: it is opened anew there.
+    if (scheduler_.Report(target, error) && !interrupt_.requested()) {
+      return absl::OkStatus();
+    }
+    return Explain(error);
   }
 
   // Says what to do where there was no answer.
@@ -211,16 +272,14 @@ class GrpcSchedulerClient final : public SchedulerClient {
   const std::string address_;
   const absl::Duration timeout_;
   Interrupt& interrupt_;
-  const std::unique_ptr<v1::Jobs::Stub> jobs_;
-  const std::unique_ptr<v1::Cluster::Stub> cluster_;
+  SchedulerChannel scheduler_;
 };
 
 }  // namespace
 
 std::unique_ptr<SchedulerClient> MakeGrpcSchedulerClient(
     const std::string& address, absl::Duration timeout, Interrupt* interrupt) {
-  return std::make_unique<GrpcSchedulerClient>(MakeChannel(address, {}),
-                                               address, timeout, interrupt);
+  return std::make_unique<GrpcSchedulerClient>(address, timeout, interrupt);
 }
 
 }  // namespace seraph

@@ -11,7 +11,9 @@
 
 namespace seraph {
 
-// `timeout` is that of every call that is no stream; streams are as long as
+// `address`: one, or those of several schedulers of which one leads, separated
+// by commas. `timeout` is that of every call that is no stream and does not
+// wait for a checkpoint; streams are as long as
 // what they tell of, and end with Unavailable when the connection breaks.
 // `interrupt` must outlive the client. Connects at the first call.
 std::unique_ptr<SchedulerClient> MakeGrpcSchedulerClient(

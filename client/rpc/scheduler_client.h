@@ -59,7 +59,18 @@ class SchedulerClient {
   // The job afterwards.
   virtual absl::StatusOr<JobView> CancelJob(const std::string& id) = 0;
 
+  // The three take as long as the checkpoint does. Errors: FailedPrecondition
+  // for a job in a state where it cannot be done.
+  virtual absl::StatusOr<CheckpointView> CheckpointJob(
+      const std::string& id) = 0;
+  virtual absl::StatusOr<JobView> PauseJob(const std::string& id) = 0;
+  virtual absl::StatusOr<JobView> ResumeJob(const std::string& id) = 0;
+
   virtual absl::StatusOr<ClusterView> DescribeCluster() = 0;
+
+  // Begins to move everything off a node; returns at once. Errors: NotFound;
+  // FailedPrecondition where no other node can take over.
+  virtual absl::Status Drain(const std::string& node) = 0;
 };
 
 }  // namespace seraph

@@ -26,23 +26,27 @@ absl::StatusOr<JobFile> LoadJobOrReport(const std::string& path,
   return Reported(ExitCode::kUsage);
 }
 
-absl::StatusOr<JobView> FollowJob(const GlobalOptions& options,
-                                  const Environment& env,
-                                  SchedulerClient* client,
-                                  const std::string& id) {
+absl::Status FollowJob(const GlobalOptions& options, const Environment& env,
+                       SchedulerClient* client, JobView job) {
   ProgressRenderer progress(env.err, env.err_terminal, env.clock);
-  const absl::StatusOr<JobView> job =
-      WatchUntilEnd(client, id, options.timeout, *env.interrupt,
-                    [&](const JobView& status) { progress.Update(status); });
+  const std::string id = job.id;
+  const absl::Status end =
+      WatchUntilEnd(client, id, env.scheduler_patience, *env.interrupt,
+                    [&](const JobView& status) {
+                      job = status;
+                      progress.Update(status);
+                    })
+          .status();
   progress.Finish();
-  if (job.ok()) return job;
-  if (job.status().code() == absl::StatusCode::kCancelled) {
-    *env.err << "the job goes on; 'seraphctl watch " << id
-             << "' follows it again, 'seraphctl cancel " << id << "' ends it"
-             << std::endl;
-    return Reported(ExitCode::kInterrupted);
+  if (end.ok()) return ReportResult(options, env, job);
+  if (options.output != OutputFormat::kTable) {
+    SERAPH_RETURN_IF_ERROR(PrintResult(options, env, JobDocument(job), ""));
   }
-  return CallError(job.status());
+  if (!absl::IsCancelled(end)) return CallError(end);
+  *env.err << "the job goes on; 'seraphctl watch " << id
+           << "' follows it again, 'seraphctl cancel " << id << "' ends it"
+           << std::endl;
+  return Reported(ExitCode::kInterrupted);
 }
 
 absl::Status ReportResult(const GlobalOptions& options, const Environment& env,

@@ -22,13 +22,13 @@ absl::StatusOr<JobFile> LoadJobOrReport(const std::string& path,
                                         bool check_files,
                                         const Environment& env);
 
-// Follows a job to its end, with its progress on standard error.
-// Errors: CallError; of the user's wish to stop, with a word that the job goes
-// on.
-absl::StatusOr<JobView> FollowJob(const GlobalOptions& options,
-                                  const Environment& env,
-                                  SchedulerClient* client,
-                                  const std::string& id);
+// Follows a job to its end, with its progress on standard error, prints its
+// result and returns what the exit code says of it. `job` is what is known of
+// it so far. Where nobody waits any more, or no scheduler answers for as long
+// as env.scheduler_patience, the document (not the table) says how it was last,
+// and a word on standard error that it goes on.
+absl::Status FollowJob(const GlobalOptions& options, const Environment& env,
+                       SchedulerClient* client, JobView job);
 
 // Prints the result of a job that has ended, and returns what the exit code
 // says of it: OK where it succeeded.

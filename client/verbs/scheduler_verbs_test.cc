@@ -90,14 +90,48 @@ TEST_F(SchedulerVerbsTest, AWatchEndsAsTheJobDoes) {
   EXPECT_THAT(env_.out(), HasSubstr("CANCELLED"));
 }
 
+// The document is one for whoever parses it, however the watching ends.
 TEST_F(SchedulerVerbsTest, AnInterruptEndsTheWatchAndNotTheJob) {
-  env_.scheduler.watches = {{{Job("abc1", "lr", JobState::kRunning)},
-                             absl::CancelledError("interrupted"),
-                             [&] { env_.interrupt.Trigger(); }}};
+  const auto interrupted = [&] {
+    env_.scheduler.watches = {{{Job("abc1", "lr", JobState::kRunning)},
+                               absl::CancelledError("interrupted"),
+                               [&] { env_.interrupt.Trigger(); }}};
+  };
+  interrupted();
   EXPECT_EQ(Run({"watch", "abc1", "-o", "json"}), 130);
   EXPECT_THAT(env_.err(), HasSubstr("the job goes on; 'seraphctl watch abc1'"));
-  EXPECT_EQ(env_.out(), "");
+  EXPECT_EQ(Json()["job"]["state"], "RUNNING");
   EXPECT_THAT(env_.scheduler.cancelled, IsEmpty());
+  interrupted();
+  EXPECT_EQ(Run({"watch", "abc1"}), 130);
+  EXPECT_EQ(env_.out(), "");
+}
+
+TEST_F(SchedulerVerbsTest, ALostSchedulerIsThreeAndStillADocument) {
+  const auto lost = [&] {
+    env_.scheduler.watches = {{{Job("abc1", "lr", JobState::kRunning)},
+                               absl::UnavailableError("cannot reach h:1")}};
+  };
+  lost();
+  EXPECT_EQ(Run({"watch", "abc1", "-o", "json"}), 3);
+  EXPECT_EQ(Json()["job"]["id"], "abc1");
+  EXPECT_EQ(Json()["job"]["state"], "RUNNING");
+  EXPECT_THAT(env_.err(), HasSubstr("cannot reach h:1"));
+  lost();
+  const std::string file = folder_.Write("job.yaml", kJob);
+  EXPECT_EQ(Run({"submit", file, "--watch", "-o", "json"}), 3);
+  EXPECT_EQ(Json()["job"]["state"], "RUNNING");
+}
+
+TEST_F(SchedulerVerbsTest, AWatchRidesOverARestartOfTheScheduler) {
+  env_.env.scheduler_patience = absl::InfiniteDuration();
+  env_.scheduler.watches = {
+      {{Job("abc1", "lr", JobState::kRunning)},
+       absl::UnavailableError("cannot reach h:1")},
+      {{}, absl::UnavailableError("not yet")},
+      {{Job("abc1", "lr", JobState::kSucceeded)}, absl::OkStatus()}};
+  EXPECT_EQ(Run({"watch", "lr", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["job"]["state"], "SUCCEEDED");
 }
 
 TEST_F(SchedulerVerbsTest, LogsAreLinesOrOneDocument) {
@@ -112,6 +146,76 @@ TEST_F(SchedulerVerbsTest, AJobIsCancelled) {
   EXPECT_EQ(Run({"cancel", "lr", "-o", "json"}), 0);
   EXPECT_THAT(env_.scheduler.cancelled, ElementsAre("abc1"));
   EXPECT_EQ(Json()["job"]["state"], "CANCELLED");
+}
+
+TEST_F(SchedulerVerbsTest, AJobIsPausedAndResumed) {
+  EXPECT_EQ(Run({"pause", "lr", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["job"]["state"], "PAUSED");
+  EXPECT_EQ(Run({"resume", "lr"}), 0);
+  EXPECT_THAT(env_.out(), HasSubstr("RUNNING"));
+  EXPECT_THAT(env_.scheduler.asked, ElementsAre("resume abc1"));
+  env_.scheduler.refusal = absl::FailedPreconditionError("job lr has ended");
+  EXPECT_EQ(Run({"pause", "lr"}), 1);
+  EXPECT_EQ(env_.err(), "seraphctl: job lr has ended\n");
+}
+
+TEST_F(SchedulerVerbsTest, ACheckpointSaysWhereItIs) {
+  EXPECT_EQ(Run({"checkpoint", "lr", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["checkpoint"]["path"], "/ckpt/m-1");
+  EXPECT_EQ(Run({"checkpoint", "lr"}), 0);
+  EXPECT_THAT(env_.out(), HasSubstr("/ckpt/m-1, 3 epochs"));
+  env_.scheduler.refusal = absl::FailedPreconditionError("it does not train");
+  EXPECT_EQ(Run({"checkpoint", "lr"}), 1);
+}
+
+NodeView ServerWith(uint32_t primaries, uint32_t backups,
+                    const std::string& state = "DRAINING") {
+  NodeView node;
+  node.name = "s:1";
+  node.role = "server";
+  node.state = state;
+  node.primaries = primaries;
+  node.backups = backups;
+  return node;
+}
+
+TEST_F(SchedulerVerbsTest, ADrainWaitsUntilNothingIsLeft) {
+  env_.scheduler.clusters = {{.nodes = {ServerWith(3, 2)}},
+                             {.nodes = {ServerWith(0, 2)}},
+                             {.nodes = {ServerWith(0, 0)}}};
+  EXPECT_EQ(Run({"drain", "s:1", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["drained"], true);
+  EXPECT_EQ(Json()["node"]["state"], "DRAINING");
+  EXPECT_THAT(env_.scheduler.asked, ElementsAre("drain s:1"));
+}
+
+TEST_F(SchedulerVerbsTest, ADrainIsAskedForAgainOfASchedulerThatForgotIt) {
+  env_.scheduler.clusters = {{.nodes = {ServerWith(3, 2, "ALIVE")}},
+                             {.nodes = {ServerWith(0, 0)}}};
+  EXPECT_EQ(Run({"drain", "s:1"}), 0);
+  EXPECT_EQ(env_.out(), "s:1: nothing is left there\n");
+  EXPECT_THAT(env_.scheduler.asked, ElementsAre("drain s:1", "drain s:1"));
+}
+
+TEST_F(SchedulerVerbsTest, ADrainMayBeLeftAlone) {
+  env_.scheduler.cluster.nodes = {ServerWith(3, 2)};
+  EXPECT_EQ(Run({"drain", "s:1", "--no-wait", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["drained"], false);
+
+  env_.scheduler.clusters = {{.nodes = {ServerWith(3, 2)}}};
+  env_.scheduler.on_describe = [&] { env_.interrupt.Trigger(); };
+  EXPECT_EQ(Run({"drain", "s:1", "-o", "json"}), 130);
+  EXPECT_EQ(Json()["drained"], false);
+  EXPECT_THAT(env_.err(), HasSubstr("the node goes on draining"));
+}
+
+TEST_F(SchedulerVerbsTest, ADrainThatCannotBeIsRefused) {
+  env_.scheduler.refusal = absl::FailedPreconditionError("no other server");
+  EXPECT_EQ(Run({"drain", "s:1"}), 1);
+  env_.scheduler.refusal = absl::NotFoundError("no node x");
+  env_.scheduler.cluster.nodes = {ServerWith(3, 2)};
+  EXPECT_EQ(Run({"drain", "x"}), 2);
+  EXPECT_THAT(env_.err(), HasSubstr("the nodes are s:1"));
 }
 
 TEST_F(SchedulerVerbsTest, TheClusterIsDescribed) {
@@ -167,8 +271,9 @@ TEST_F(SchedulerVerbsTest, AnUnreachableSchedulerIsThree) {
   const std::string file = folder_.Write("job.yaml", kJob);
   env_.scheduler.failure = absl::UnavailableError("cannot reach h:1");
   const std::vector<std::vector<std::string>> calls = {
-      {"jobs"},        {"job", "x"}, {"watch", "x"},  {"logs", "x"},
-      {"cancel", "x"}, {"cluster"},  {"submit", file}};
+      {"jobs"},        {"job", "x"},        {"watch", "x"},   {"logs", "x"},
+      {"cancel", "x"}, {"cluster"},         {"submit", file}, {"pause", "x"},
+      {"resume", "x"}, {"checkpoint", "x"}, {"drain", "x"}};
   for (const std::vector<std::string>& call : calls) {
     EXPECT_EQ(Run(call), 3) << call[0];
     EXPECT_EQ(env_.err(), "seraphctl: cannot reach h:1\n");

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "client/base/exit_code.h"
 #include "client/cli/connect.h"
@@ -6,6 +8,7 @@
 #include "client/render/documents.h"
 #include "client/verbs/job_reports.h"
 #include "client/verbs/verbs.h"
+#include "common/cluster/node_identity.h"
 #include "common/status/status_macros.h"
 
 namespace seraph {
@@ -42,6 +45,12 @@ class SubmitVerb final : public Verb {
         const JobFile job,
         LoadJobOrReport(job_, sets_, /*check_files=*/false, env));
     SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
+    // Without a name a call that is repeated, at the scheduler that takes over,
+    // would be another job.
+    if (submission_id_.empty()) {
+      submission_id_ = absl::StrCat("seraphctl-", absl::Hex(NewIncarnation()),
+                                    absl::Hex(NewIncarnation()));
+    }
     const absl::StatusOr<std::string> id =
         client->SubmitJob(SubmissionOf(job, submission_id_));
     if (!id.ok()) return CallError(id.status());
@@ -51,9 +60,11 @@ class SubmitVerb final : public Verb {
                          absl::StrCat(*id, "\n"));
     }
     *env.err << "submitted as " << *id << std::endl;
-    SERAPH_ASSIGN_OR_RETURN(const JobView result,
-                            FollowJob(options, env, client.get(), *id));
-    return ReportResult(options, env, result);
+    JobView submitted;
+    submitted.id = *id;
+    submitted.name = job.parsed.spec.name;
+    submitted.state = JobState::kPending;
+    return FollowJob(options, env, client.get(), std::move(submitted));
   }
 
  private:

@@ -1,4 +1,4 @@
-// The verbs of the command line, a file each.
+// The verbs of the command line.
 #ifndef SERAPH_CLIENT_VERBS_VERBS_H_
 #define SERAPH_CLIENT_VERBS_VERBS_H_
 
@@ -15,11 +15,15 @@ std::unique_ptr<Verb> MakeJobsVerb();
 std::unique_ptr<Verb> MakeJobVerb();
 std::unique_ptr<Verb> MakeWatchVerb();
 std::unique_ptr<Verb> MakeLogsVerb();
+std::unique_ptr<Verb> MakePauseVerb();
+std::unique_ptr<Verb> MakeResumeVerb();
+std::unique_ptr<Verb> MakeCheckpointVerb();
 std::unique_ptr<Verb> MakeCancelVerb();
 std::unique_ptr<Verb> MakeExportVerb();
 std::unique_ptr<Verb> MakePredictVerb();
 std::unique_ptr<Verb> MakeDigestVerb();
 std::unique_ptr<Verb> MakeClusterVerb();
+std::unique_ptr<Verb> MakeDrainVerb();
 std::unique_ptr<Verb> MakeValidateVerb();
 std::unique_ptr<Verb> MakeCompletionVerb();
 

@@ -27,11 +27,9 @@ class WatchVerb final : public Verb {
   absl::Status Run(const GlobalOptions& options,
                    const Environment& env) override {
     SERAPH_ASSIGN_OR_RETURN(const auto client, Connect(options, env));
-    const absl::StatusOr<std::string> id = FindJobId(client.get(), id_);
-    if (!id.ok()) return CallError(id.status());
-    SERAPH_ASSIGN_OR_RETURN(const JobView job,
-                            FollowJob(options, env, client.get(), *id));
-    return ReportResult(options, env, job);
+    const absl::StatusOr<JobView> job = FindJob(client.get(), id_);
+    if (!job.ok()) return CallError(job.status());
+    return FollowJob(options, env, client.get(), *job);
   }
 
  private:

@@ -14,14 +14,16 @@ namespace seraph {
 struct NodeView {
   std::string name;
   std::string role;     // "server", "worker".
-  std::string state;    // "ALIVE", "DEAD", "LEFT".
+  std::string state;    // "ALIVE", "DRAINING", "DEAD", "LEFT".
   std::string address;  // host:port.
   std::string version;
   absl::Duration since_heartbeat;
   uint64_t memory_bytes = 0;  // Resident.
   uint32_t partitions = 0;
   uint64_t rows = 0;
-  uint32_t ranks = 0;  // Running.
+  uint32_t ranks = 0;      // Running.
+  uint32_t primaries = 0;  // Partitions, as the scheduler has them.
+  uint32_t backups = 0;
 };
 
 struct ClusterView {
@@ -30,6 +32,8 @@ struct ClusterView {
   std::vector<NodeView> nodes;
   uint32_t running_jobs = 0;
   uint32_t pending_jobs = 0;
+  // With fewer replicas in sync than wanted.
+  uint32_t degraded_partitions = 0;
 };
 
 }  // namespace seraph

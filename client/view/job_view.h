@@ -3,6 +3,7 @@
 #define SERAPH_CLIENT_VIEW_JOB_VIEW_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,15 @@ struct EpochView {
   NamedValues validation;  // Empty: the job has no validation data.
 };
 
+// A complete checkpoint.
+struct CheckpointView {
+  std::string path;    // Of its manifest.
+  std::string time;    // RFC 3339, UTC.
+  uint32_t epoch = 0;  // Finished ones, and ...
+  uint32_t step = 0;   // ... the least step of the next one that is in it.
+  uint64_t bytes = 0;  // Written for it.
+};
+
 struct JobView {
   std::string id;
   std::string name;
@@ -57,6 +67,10 @@ struct JobView {
   uint64_t records_bad = 0;
   uint32_t recoveries = 0;
   uint32_t ranks = 0;
+  std::string waiting_for;     // Why it is pending, or does not go on.
+  uint32_t replicas = 0;       // Wanted for each partition.
+  uint32_t least_in_sync = 0;  // Of all partitions, now.
+  std::optional<CheckpointView> checkpoint;  // The latest.
   std::vector<std::string> warnings;
 };
 
