@@ -139,8 +139,6 @@ int CommandLine::Usage(const std::string& message) {
   return static_cast<int>(ExitCode::kUsage);
 }
 
-std::vector<std::string> VerbsToCome() {
-  return {"pause", "resume", "checkpoint", "drain", "bench"};
-}
+std::vector<std::string> VerbsToCome() { return {"bench"}; }
 
 }  // namespace seraph

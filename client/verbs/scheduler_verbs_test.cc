@@ -153,7 +153,7 @@ TEST_F(SchedulerVerbsTest, AJobIsPausedAndResumed) {
   EXPECT_EQ(Json()["job"]["state"], "PAUSED");
   EXPECT_EQ(Run({"resume", "lr"}), 0);
   EXPECT_THAT(env_.out(), HasSubstr("RUNNING"));
-  EXPECT_THAT(env_.scheduler.asked, ElementsAre("resume abc1"));
+  EXPECT_THAT(env_.scheduler.asked, ElementsAre("pause abc1", "resume abc1"));
   env_.scheduler.refusal = absl::FailedPreconditionError("job lr has ended");
   EXPECT_EQ(Run({"pause", "lr"}), 1);
   EXPECT_EQ(env_.err(), "seraphctl: job lr has ended\n");
