@@ -69,11 +69,17 @@ std::string StateDirectory(const ClusterConfig& config) {
 
 }  // namespace
 
+absl::StatusOr<std::shared_ptr<StateFolder>> OpenStateFolder(
+    const ClusterConfig& config) {
+  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<StateFolder> folder,
+                          StateFolder::Open(StateDirectory(config)));
+  return std::shared_ptr<StateFolder>(std::move(folder));
+}
+
 absl::StatusOr<SchedulerParts> OpenLocalState(const ClusterConfig& config) {
   SchedulerParts parts;
   parts.listen = config.scheduler.listen;
-  SERAPH_ASSIGN_OR_RETURN(parts.folder,
-                          StateFolder::Open(StateDirectory(config)));
+  SERAPH_ASSIGN_OR_RETURN(parts.folder, OpenStateFolder(config));
   if (config.scheduler.store == StoreKind::kSqlite &&
       !parts.folder->temporary()) {
     SERAPH_ASSIGN_OR_RETURN(
@@ -103,7 +109,7 @@ struct Scheduler::Parts {
         state(std::move(p.folder)),
         store(std::move(p.store)),
         engine({}, MonotonicClock::Real(), WallClock::Real(), store.get(),
-               std::move(p.on_halt), std::move(core)),
+               std::move(core)),
         channels({.max_message_bytes = config.rpc.max_message_bytes}),
         files("files", kFileThreads),
         transfers("transfers", kTransferThreads),
@@ -133,13 +139,18 @@ struct Scheduler::Parts {
                      .poller = &poller,
                      .files = &files,
                      .waiters = &waiters}),
-        ticks("ticks", kTick, [this] { engine.Handle(TimePassed{}, nullptr); }),
+        ticks("ticks", kTick, [this] { Tick(); }),
         looks("looks", kLook, [this] { poller.Poll(); }) {
     engine.SetCarrier(&runner);
   }
 
+  void Tick() {
+    if (const absl::Status mine = store->Check(); !mine.ok()) engine.Halt(mine);
+    engine.Handle(TimePassed{}, nullptr);
+  }
+
   const ClusterConfig config;
-  const std::unique_ptr<StateFolder> state;
+  const std::shared_ptr<StateFolder> state;
   const std::unique_ptr<StateStore> store;
   SchedulerEngine engine;
   ChannelCache channels;
@@ -198,6 +209,8 @@ absl::Status Scheduler::halted() const { return parts_->engine.halted(); }
 void Scheduler::Stop() {
   if (std::exchange(parts_->stopped, true)) return;
   parts_->rpc->SetReady(false);
+  // What is under way may be another scheduler's to order by now.
+  if (!parts_->engine.halted().ok()) parts_->runner.Stop();
 
   if (!parts_->store->durable() && parts_->engine.halted().ok()) {
     // What nodes hold of jobs would be held for nobody.
@@ -222,15 +235,9 @@ void Scheduler::Stop() {
   parts_->runner.Stop();
 }
 
-absl::Status RunScheduler(DaemonContext* context) {
-  SERAPH_ASSIGN_OR_RETURN(SchedulerParts parts,
-                          OpenLocalState(context->config()));
-  parts.on_halt = [context] { context->stop()->Notify(); };
-  SERAPH_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Scheduler> scheduler,
-      Scheduler::Start(context->config(), std::move(parts)));
-  SERAPH_RETURN_IF_ERROR(context->Ready(scheduler->address()));
-  context->stop()->Wait();
+absl::Status ServeUntilTheEnd(DaemonContext* context, Scheduler* scheduler) {
+  while (!context->stop()->WaitFor(kTick) && scheduler->halted().ok()) {
+  }
   scheduler->Stop();
   return scheduler->halted();
 }

@@ -2,7 +2,6 @@
 #ifndef SERAPH_SCHEDULER_SCHEDULER_H_
 #define SERAPH_SCHEDULER_SCHEDULER_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,16 +16,18 @@ namespace seraph {
 
 // What a scheduler has of its own, beside its configuration.
 struct SchedulerParts {
-  std::unique_ptr<StateFolder> folder;
+  std::shared_ptr<StateFolder> folder;
   std::unique_ptr<StateStore> store;  // Ours as long as it lives.
   std::string listen;                 // In place of scheduler.listen.
-  // Called once, on any thread, when the scheduler cannot go on: halted() says
-  // why.
-  std::function<void()> on_halt = [] {};
 };
 
-// The folder, and the store in it or, without a durable one, in memory. Not for
-// etcd.
+// scheduler.state_directory, or what it stands for when it is empty.
+// Errors: as StateFolder.
+absl::StatusOr<std::shared_ptr<StateFolder>> OpenStateFolder(
+    const ClusterConfig& config);
+
+// The folder, and the store in it or, where nothing is kept, in memory: for all
+// stores but etcd.
 // Errors: whatever keeps us from using them, with the key of the cluster file.
 absl::StatusOr<SchedulerParts> OpenLocalState(const ClusterConfig& config);
 
@@ -64,9 +65,9 @@ class Scheduler {
   std::unique_ptr<Parts> parts_;
 };
 
-// Serves until the context's stop signal, then stops in good order.
-// Errors: as OpenLocalState and Scheduler::Start; and why it has halted.
-absl::Status RunScheduler(DaemonContext* context);
+// Waits for the context's stop signal, or until the scheduler has halted, and
+// stops it in good order. Returns why it has halted, if it has.
+absl::Status ServeUntilTheEnd(DaemonContext* context, Scheduler* scheduler);
 
 }  // namespace seraph
 

@@ -1,5 +1,5 @@
 #include "common/daemon/daemon_main.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/run_scheduler.h"
 
 int main(int argc, char** argv) {
   return seraph::DaemonMain(

@@ -14,6 +14,7 @@
 #include "common/rpc/transport_arguments.h"
 #include "common/status/status_macros.h"
 #include "grpc/support/time.h"
+#include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
@@ -40,6 +41,9 @@ std::unique_ptr<grpc::Server> BuildServer(
   builder.RegisterService(health);
   for (const RpcService& service : services) {
     builder.RegisterService(service.service);
+  }
+  if (options.other_methods != nullptr) {
+    builder.RegisterCallbackGenericService(options.other_methods);
   }
   using Experimental = grpc::ServerBuilder::experimental_type;
   *acceptor = builder.experimental().AddExternalConnectionAcceptor(

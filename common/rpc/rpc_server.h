@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 
 namespace grpc {
+class CallbackGenericService;
 class Channel;
 class Service;
 }  // namespace grpc
@@ -39,6 +40,10 @@ struct RpcServerOptions {
   // Descriptors that are left to the rest of the process: files, connections
   // to others. A quarter of the process's limit if that is less.
   int reserved_descriptors = 128;
+
+  // Gets the calls of methods that no service has. Must outlive the server; may
+  // be null.
+  grpc::CallbackGenericService* other_methods = nullptr;
 };
 
 // A service and its full name: {v1::Parameters::service_full_name(), &service}.

@@ -41,28 +41,21 @@ class SchedulerChannel {
   // Where to call now.
   Target Get() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  // How many addresses there are.
+  size_t size() const { return known_.size(); }
+
   // How a call to a target ended. Unavailable and DeadlineExceeded move all
-  // later calls on to the leader that was named, or else to the next address,
-  // unless somebody has moved on since. Returns whether the call may be
-  // repeated without a pause: not every address has been tried since the last
-  // call that was answered.
+  // later calls on to the leader that was named, if it is one of the addresses,
+  // or else to the next address, unless somebody has moved on since. Returns
+  // whether the call may be repeated without a pause: not every address has
+  // been tried since the last call that was answered.
   bool Report(const Target& target, const absl::Status& status)
       ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  struct Known {
-    std::string address;
-    std::shared_ptr<grpc::Channel> channel;
-  };
-
-  void MoveTo(size_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  const ChannelOptions options_;
+  std::vector<Target> known_;  // Constant.
 
   mutable Mutex mu_;
-  // The configured ones, and behind them a leader that is none of them.
-  std::vector<Known> known_ ABSL_GUARDED_BY(mu_);
-  const size_t configured_;
   size_t current_ ABSL_GUARDED_BY(mu_) = 0;
   size_t moves_ ABSL_GUARDED_BY(mu_) = 0;  // Since the last answer.
 };

@@ -56,16 +56,14 @@ TEST(SchedulerChannelTest, ALeaderThatIsNamedComesNext) {
   SchedulerChannel scheduler("10.0.0.1:1,10.0.0.2:2,10.0.0.3:3");
   EXPECT_TRUE(scheduler.Report(scheduler.Get(), NotLeader("10.0.0.3:3")));
   EXPECT_EQ(scheduler.Get().address, "10.0.0.3:3");
-  // One that is none of ours, and then another.
+  // One that is none of ours is not called: it may go by another name there.
   EXPECT_TRUE(scheduler.Report(scheduler.Get(), NotLeader("10.0.0.9:9")));
-  EXPECT_EQ(scheduler.Get().address, "10.0.0.9:9");
-  EXPECT_TRUE(scheduler.Report(scheduler.Get(), NotLeader("10.0.0.8:8")));
-  EXPECT_EQ(scheduler.Get().address, "10.0.0.8:8");
-  // Back to ours; two that send us to each other do not keep us busy.
-  EXPECT_FALSE(scheduler.Report(scheduler.Get(), kSilent));
   EXPECT_EQ(scheduler.Get().address, "10.0.0.1:1");
+  // Two that send us to each other do not keep us busy.
   EXPECT_FALSE(scheduler.Report(scheduler.Get(), NotLeader("10.0.0.2:2")));
   EXPECT_EQ(scheduler.Get().address, "10.0.0.2:2");
+  EXPECT_FALSE(scheduler.Report(scheduler.Get(), NotLeader("10.0.0.1:1")));
+  EXPECT_EQ(scheduler.Get().address, "10.0.0.1:1");
 }
 
 TEST(SchedulerChannelTest, OneThatNamesItselfIsNotCalledAgain) {

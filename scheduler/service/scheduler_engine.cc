@@ -22,18 +22,20 @@ bool MayWorkLater(const absl::Status& status) {
          absl::IsDeadlineExceeded(status);
 }
 
+bool IsDeposed(const absl::Status& status) {
+  return ReasonOf(status) == "DEPOSED";
+}
+
 }  // namespace
 
 SchedulerEngine::SchedulerEngine(const SchedulerEngineOptions& options,
                                  const MonotonicClock* clock,
                                  const WallClock* wall, StateStore* store,
-                                 std::function<void()> on_halt,
                                  std::unique_ptr<SchedulerCore> core)
     : options_(options),
       clock_(clock),
       wall_(wall),
       store_(store),
-      on_halt_(std::move(on_halt)),
       core_(core != nullptr
                 ? std::move(core)
                 : std::make_unique<SchedulerCore>(
@@ -124,9 +126,10 @@ void SchedulerEngine::Run() {
     }
     if (!wanted.ok()) {
       // Perhaps it knows less because another one leads by now.
-      const absl::Status mine =
-          store_ == nullptr ? absl::OkStatus() : store_->Commit({});
-      HaltNow(absl::IsFailedPrecondition(mine) ? mine : wanted);
+      const absl::Status mine = store_ == nullptr || IsDeposed(wanted)
+                                    ? absl::OkStatus()
+                                    : store_->Commit({});
+      HaltNow(IsDeposed(mine) ? mine : wanted);
     }
     const bool goes_on = wanted.ok() && StoreAndCarry(&batch);
     absl::Status refusal;
@@ -238,7 +241,6 @@ void SchedulerEngine::HaltNow(const absl::Status& reason) {
     changed_.NotifyAll();
   }
   spdlog::error("scheduler.halted status={}", LogValue(reason));
-  if (on_halt_) on_halt_();
 }
 
 absl::Status SchedulerEngine::halted() const {
@@ -247,7 +249,7 @@ absl::Status SchedulerEngine::halted() const {
 }
 
 absl::Status SchedulerEngine::Refusal() const {
-  if (ReasonOf(halted_) == "DEPOSED") {
+  if (IsDeposed(halted_) || IsDeposed(wanted_)) {
     return WithReason(absl::UnavailableError("another scheduler leads"),
                       "NOT_LEADER");
   }

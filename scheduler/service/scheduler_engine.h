@@ -3,8 +3,6 @@
 #define SERAPH_SCHEDULER_SERVICE_SCHEDULER_ENGINE_H_
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -56,12 +54,10 @@ struct SchedulerEngineOptions {
 class SchedulerEngine {
  public:
   // The clocks and the store must outlive this; without a store nothing is
-  // stored. `on_halt` is called once, on any thread, without a lock. `core`: as
-  // it was restored; null: a new one.
+  // stored. `core`: as it was restored; null: a new one.
   SchedulerEngine(const SchedulerEngineOptions& options,
                   const MonotonicClock* clock, const WallClock* wall,
                   StateStore* store = nullptr,
-                  std::function<void()> on_halt = {},
                   std::unique_ptr<SchedulerCore> core = nullptr);
   ~SchedulerEngine();  // As Stop.
 
@@ -141,7 +137,6 @@ class SchedulerEngine {
   const MonotonicClock* const clock_;
   const WallClock* const wall_;
   StateStore* const store_;
-  const std::function<void()> on_halt_;
   OrderCarrier* carrier_ = nullptr;
 
   mutable Mutex mu_;

@@ -51,10 +51,12 @@ class EtcdStateStoreTest : public ::testing::Test {
             .lease = absl::Seconds(2)};
   }
 
-  Store Lead() {
-    Notification stop;
-    auto store = EtcdStateStore::Campaign(Options(), MonotonicClock::Real(),
-                                          &stop, [](const std::string&) {});
+  Store Lead(absl::Duration lease = absl::Seconds(2)) {
+    const Notification never;
+    EtcdOptions options = Options();
+    options.lease = lease;
+    auto store = EtcdStateStore::Campaign(options, MonotonicClock::Real(),
+                                          &never, [](const std::string&) {});
     EXPECT_THAT(store, IsOk());
     return store.ok() ? *std::move(store) : nullptr;
   }
@@ -243,7 +245,8 @@ TEST_F(EtcdStateStoreTest, KeysThatAStrangerChangesEndTheScheduler) {
 }
 
 TEST_F(EtcdStateStoreTest, AMemberThatDiesIsNoticedByNobody) {
-  Store store = Lead();
+  // Longer than an election in etcd takes.
+  Store store = Lead(absl::Seconds(60));
   ASSERT_THAT(Load(store.get()), IsOk());
   for (int member = 0; member < 3; ++member) {
     etcd_->Kill(member);  // One of them leads.
