@@ -86,8 +86,9 @@ absl::Status RunElectedScheduler(DaemonContext* context,
     if (!store.ok()) return store.status();
     const absl::Status led = Lead(context, listen, folder, *std::move(store));
     if (context->stop()->HasBeenNotified()) return led;
-    if (ReasonOf(led) != "DEPOSED") return led;
-    spdlog::warn("scheduler.deposed next=follow");
+    // Unavailable: etcd did not answer when the state was read.
+    if (ReasonOf(led) != "DEPOSED" && !absl::IsUnavailable(led)) return led;
+    spdlog::warn("scheduler.deposed status={} next=follow", LogValue(led));
   }
 }
 

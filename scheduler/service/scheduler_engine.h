@@ -3,6 +3,7 @@
 #define SERAPH_SCHEDULER_SERVICE_SCHEDULER_ENGINE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
