@@ -66,7 +66,7 @@ ReplicaState Partition::Configure(const ReplicaOrder& order, absl::Duration now,
           }
         }
       }
-      ReleaseHeld(effects);
+      ReleaseHeld(now, effects);
       Finish(now, effects);
       break;
     case ReplicaDuty::kJoin:
@@ -180,8 +180,8 @@ absl::Duration Partition::LeaseEnd() const {
 
 void Partition::Finish(absl::Duration now, Effects* effects) {
   if (!leads()) return;
-  while (CopyIfDue(effects)) ReleaseHeld(effects);
-  AnswerParked(effects);
+  while (CopyIfDue(effects)) ReleaseHeld(now, effects);
+  AnswerParked(now, effects);
   Pump(now, effects);
   Settle(now, effects);
 }
@@ -263,7 +263,7 @@ PartOutcome Partition::NotLedHere() const {
 
 void Partition::Fail(std::string reason, absl::Duration now, Effects* effects) {
   if (failure_.empty()) failure_ = std::move(reason);
-  ReleaseHeld(effects);
+  ReleaseHeld(now, effects);
   Finish(now, effects);
 }
 

@@ -218,6 +218,10 @@ class Partition {
   // What all have confirmed that are waited for; nullopt while nothing may
   // leave.
   std::optional<uint64_t> Acknowledged(absl::Duration now) const;
+  // Alone, with nothing that waits: what is in the log is confirmed.
+  bool LeavesAtOnce(absl::Duration now) const {
+    return peers_.empty() && pending_.empty() && Acknowledged(now).has_value();
+  }
   bool NeedsLease() const;
   absl::Duration LeaseEnd() const;
   // A primary's end of every call: copies, reads, forwards and answers what is
@@ -245,14 +249,16 @@ class Partition {
   uint32_t AttemptOf(uint32_t rank) const;
   // Whether a cut or a hand-over holds it back.
   bool MustHold(const PushMessage& message, const PartOutcome& verdict) const;
-  void TakePush(PushMessage message, Effects* effects);
-  void AppendPush(PushMessage message, const std::vector<Ticket>& tickets);
-  void ReleaseHeld(Effects* effects);
+  void TakePush(PushMessage message, absl::Duration now, Effects* effects);
+  void AppendPush(PushMessage message);
+  // Acknowledges when everything that is in the log now is confirmed.
+  void Acknowledge(Ticket ticket, absl::Duration now, Effects* effects);
+  void ReleaseHeld(absl::Duration now, Effects* effects);
   void RefuseOlderAttempts(uint32_t rank, Effects* effects);
   // The answer to a pull, if its rows can be read.
   std::optional<Answer> TryPull(const PullMessage& message) const;
-  void AnswerPull(PullMessage message, Effects* effects);
-  void AnswerParked(Effects* effects);
+  void AnswerPull(PullMessage message, absl::Duration now, Effects* effects);
+  void AnswerParked(absl::Duration now, Effects* effects);
   absl::StatusOr<LoadRecord> MakeLoad(std::vector<Key> keys,
                                       std::vector<float> values) const;
 
@@ -280,8 +286,9 @@ class Partition {
   // partition_cuts.cc
   std::vector<Clock> NextClocks() const;
   bool CopyIfDue(Effects* effects);
-  void LeaveCutBehind(uint64_t cut, absl::string_view why, Effects* effects);
-  void VoidCut(absl::string_view why, Effects* effects);
+  void LeaveCutBehind(uint64_t cut, absl::string_view why, absl::Duration now,
+                      Effects* effects);
+  void VoidCut(absl::string_view why, absl::Duration now, Effects* effects);
 
   const PartitionOptions options_;
   const ReplicaSetup replica_;

@@ -176,11 +176,12 @@ bool Partition::MustHold(const PushMessage& message,
 
 void Partition::Push(PushMessage message, absl::Duration now,
                      Effects* effects) {
-  TakePush(std::move(message), effects);
+  TakePush(std::move(message), now, effects);
   Finish(now, effects);
 }
 
-void Partition::TakePush(PushMessage message, Effects* effects) {
+void Partition::TakePush(PushMessage message, absl::Duration now,
+                         Effects* effects) {
   const Ticket ticket = message.ticket;
   const std::optional<PartOutcome> verdict = Judge(message);
   if (!verdict.has_value()) {
@@ -188,8 +189,7 @@ void Partition::TakePush(PushMessage message, Effects* effects) {
       effects->answers.push_back(AnswerTo(ticket, {}));
     } else {
       // Not before its original, which is in the log.
-      pending_.push_back(
-          {.number = state_->records(), .what = AnswerTo(ticket, {})});
+      Acknowledge(ticket, now, effects);
     }
     return;
   }
@@ -204,12 +204,12 @@ void Partition::TakePush(PushMessage message, Effects* effects) {
   }
   if (message.chunks == 1 || IsPlanted(PlantedBug::kMarkBeforePush)) {
     // Chunks of the same entry, in another cut, become it too.
-    std::vector<Ticket> tickets = {ticket};
-    if (message.rank.has_value()) {
-      const std::vector<Ticket> staged = stage_.Drop(message.rank->rank);
-      tickets.insert(tickets.end(), staged.begin(), staged.end());
-    }
-    AppendPush(std::move(message), tickets);
+    const std::vector<Ticket> staged = message.rank.has_value()
+                                           ? stage_.Drop(message.rank->rank)
+                                           : std::vector<Ticket>();
+    AppendPush(std::move(message));
+    Acknowledge(ticket, now, effects);
+    for (const Ticket one : staged) Acknowledge(one, now, effects);
     return;
   }
   absl::StatusOr<std::optional<ChunkStage::Whole>> whole =
@@ -225,11 +225,11 @@ void Partition::TakePush(PushMessage message, Effects* effects) {
     }
     return;
   }
-  AppendPush(std::move((*whole)->entry), (*whole)->tickets);
+  AppendPush(std::move((*whole)->entry));
+  for (const Ticket one : (*whole)->tickets) Acknowledge(one, now, effects);
 }
 
-void Partition::AppendPush(PushMessage message,
-                           const std::vector<Ticket>& tickets) {
+void Partition::AppendPush(PushMessage message) {
   if (message.rank.has_value()) {
     Append(EntryRecord{.rank = *message.rank,
                        .clock = message.clock,
@@ -244,19 +244,25 @@ void Partition::AppendPush(PushMessage message,
                          .keys = std::move(message.keys),
                          .values = std::move(message.values)});
   }
-  for (const Ticket ticket : tickets) {
+}
+
+void Partition::Acknowledge(Ticket ticket, absl::Duration now,
+                            Effects* effects) {
+  if (LeavesAtOnce(now)) {
+    effects->answers.push_back(AnswerTo(ticket, {}));
+  } else {
     pending_.push_back(
         {.number = state_->records(), .what = AnswerTo(ticket, {})});
   }
 }
 
 // What must still wait is held again, in the same order.
-void Partition::ReleaseHeld(Effects* effects) {
+void Partition::ReleaseHeld(absl::Duration now, Effects* effects) {
   held_bytes_ = 0;
   for (PushMessage& message : std::exchange(held_, {})) {
     // Its epoch was right when it came.
     message.epoch = epoch_;
-    TakePush(std::move(message), effects);
+    TakePush(std::move(message), now, effects);
   }
 }
 
@@ -266,7 +272,7 @@ void Partition::Pull(PullMessage message, absl::Duration now,
     effects->answers.push_back(AnswerTo(message.ticket, std::move(refusal)));
     return;
   }
-  AnswerPull(std::move(message), effects);
+  AnswerPull(std::move(message), now, effects);
   Settle(now, effects);
 }
 
@@ -320,12 +326,13 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
   return answer;
 }
 
-void Partition::AnswerPull(PullMessage message, Effects* effects) {
+void Partition::AnswerPull(PullMessage message, absl::Duration now,
+                           Effects* effects) {
   std::optional<Answer> answer = TryPull(message);
   if (!answer.has_value()) {
     parked_.push_back(std::move(message));
   } else if (answer->outcome.code != PartCode::kOk ||
-             options_.sync.spec.mode == SyncMode::kBsp ||
+             options_.sync.spec.mode == SyncMode::kBsp || LeavesAtOnce(now) ||
              IsPlanted(PlantedBug::kReadUnconfirmed)) {
     // bsp: what a lost entry would have given, its re-run gives.
     effects->answers.push_back(*std::move(answer));
@@ -336,9 +343,9 @@ void Partition::AnswerPull(PullMessage message, Effects* effects) {
   }
 }
 
-void Partition::AnswerParked(Effects* effects) {
+void Partition::AnswerParked(absl::Duration now, Effects* effects) {
   for (PullMessage& message : std::exchange(parked_, {})) {
-    AnswerPull(std::move(message), effects);
+    AnswerPull(std::move(message), now, effects);
   }
 }
 

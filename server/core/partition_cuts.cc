@@ -14,16 +14,16 @@ std::vector<Clock> Partition::NextClocks() const {
 }
 
 void Partition::LeaveCutBehind(uint64_t cut, absl::string_view why,
-                               Effects* effects) {
+                               absl::Duration now, Effects* effects) {
   if (!cut_.holding() || cut <= cut_.id()) return;
-  VoidCut(why, effects);
+  VoidCut(why, now, effects);
 }
 
 absl::StatusOr<std::vector<Clock>> Partition::BeginCut(uint64_t cut,
                                                        absl::Duration now,
                                                        Effects* effects) {
   if (absl::Status status = CheckOrder(epoch_); !status.ok()) return status;
-  LeaveCutBehind(cut, "a later one has begun", effects);
+  LeaveCutBehind(cut, "a later one has begun", now, effects);
   std::vector<Clock> clocks;
   for (const RankProgress& rank : state_->folded().ranks) {
     clocks.push_back(CutClock(options_.sync.spec.mode, rank));
@@ -35,7 +35,7 @@ void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
                         Ticket ticket, absl::Duration now, Effects* effects) {
   absl::Status status = CheckOrder(epoch_);
   if (status.ok()) {
-    LeaveCutBehind(cut, "a later one has begun", effects);
+    LeaveCutBehind(cut, "a later one has begun", now, effects);
     status =
         cut_.Take(cut, std::move(clocks), NextClocks(), now + replica_.lease);
   }
@@ -49,7 +49,7 @@ void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
     cut_since_ = since;
   }
   // What is below the clocks passes.
-  ReleaseHeld(effects);
+  ReleaseHeld(now, effects);
   Finish(now, effects);
 }
 
@@ -76,15 +76,16 @@ absl::StatusOr<PartitionCopy> Partition::MoveCopy(uint64_t cut) {
 }
 
 // What was held goes on with the next Finish or at once, as the caller does.
-void Partition::VoidCut(absl::string_view why, Effects* effects) {
+void Partition::VoidCut(absl::string_view why, absl::Duration now,
+                        Effects* effects) {
   cut_.VoidUpTo(cut_.id());
   EndTickets(&cut_.tickets, absl::AbortedError(why), effects);
-  ReleaseHeld(effects);
+  ReleaseHeld(now, effects);
 }
 
 void Partition::DropCut(uint64_t cut, absl::Duration now, Effects* effects) {
   if (cut_.holding() && cut_.id() <= cut) {
-    VoidCut("the cut was dropped", effects);
+    VoidCut("the cut was dropped", now, effects);
   }
   cut_.VoidUpTo(cut);
   Finish(now, effects);

@@ -184,9 +184,10 @@ void Partition::OnTick(absl::Duration now, Effects* effects) {
                absl::AbortedError("the hand-over took longer than a lease"),
                effects);
     handing_over_.reset();
-    ReleaseHeld(effects);
+    ReleaseHeld(now, effects);
   }
-  if (cut_.IsLate(now)) VoidCut("its hold took longer than a lease", effects);
+  if (cut_.IsLate(now))
+    VoidCut("its hold took longer than a lease", now, effects);
   Finish(now, effects);
 }
 

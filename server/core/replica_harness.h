@@ -167,6 +167,8 @@ class ReplicaSet {
   std::deque<PeerMessage> messages;
   std::set<std::pair<int, int>> cut_links;  // (from, to): lost.
   std::set<int> stopped;                    // They run nothing.
+  // They cannot join.
+  std::shared_ptr<std::set<int>> no_memory = std::make_shared<std::set<int>>();
   // Looks at what is delivered; false: it is lost.
   std::function<bool(const PeerMessage&)> filter;
 
@@ -233,7 +235,21 @@ class ReplicaSet {
   std::unique_ptr<Partition> Make(int server, bool holds) {
     ReplicaSetup replica = replica_;
     replica.self = nodes_[server].incarnation;
-    return MakePartition(options_, replica, {0, kMaxKey}, holds);
+    const auto start = [table = options_.table] {
+      return MakeRowStore(table, {0, kMaxKey});
+    };
+    auto make_store =
+        [start, server,
+         no_memory = no_memory]() -> absl::StatusOr<std::unique_ptr<RowStore>> {
+      if (no_memory->contains(server)) {
+        return absl::ResourceExhaustedError("no memory");
+      }
+      return start();
+    };
+    auto state =
+        holds ? std::make_unique<PartitionState>(options_, *start()) : nullptr;
+    return std::make_unique<Partition>(options_, replica, make_store,
+                                       std::move(state));
   }
   int ServerOf(uint64_t incarnation) const {
     for (size_t s = 0; s < nodes_.size(); ++s) {
