@@ -1,11 +1,11 @@
 #include "scheduler/io/checkpoint_files.h"
 
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "common/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/folder_proof.h"
 #include "common/checkpoint/manifest.h"
 #include "common/io/posix_blob_folder.h"
 #include "common/status/status_macros.h"
@@ -24,23 +24,11 @@ constexpr char kWhatToDo[] =
 }  // namespace
 
 absl::Status ProveCheckpointFolder(const FolderProof& proof) {
-  const auto error = [&](absl::string_view reason) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "checkpoint.directory: cannot write ", proof.directory, ": ", reason,
-        "; choose a folder that the scheduler and all servers may "
-        "write to"));
-  };
-  std::error_code made;
-  fs::create_directories(proof.directory, made);
-  if (made) return error(made.message());
-  const std::string path = absl::StrCat(proof.directory, "/", proof.token);
-  std::ofstream token(path, std::ios::binary | std::ios::trunc);
-  // A page: a full disk takes the name but no bytes.
-  token << std::string(4096, 's') << std::flush;
-  if (!token.good()) {
-    return error(std::generic_category().message(errno));
-  }
-  return absl::OkStatus();
+  const absl::Status left = LeaveToken(proof.directory, proof.token);
+  if (left.ok()) return left;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "checkpoint.directory: ", left.message(),
+      "; choose a folder that the scheduler and all servers may write to"));
 }
 
 absl::StatusOr<ManifestWritten> WriteCheckpointManifest(

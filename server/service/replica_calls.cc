@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/planted_bug.h"
+#include "common/checkpoint/folder_proof.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
@@ -105,11 +106,21 @@ void ReplicaCalls::AssignPartitions(const v1::AssignPartitionsRequest& request,
   v1::AssignPartitionsReply reply;
   reply.set_incarnation(jobs_.incarnation());
   reply.set_generation(assignment.job.generation);
-  jobs_.Assign(std::move(assignment),
-               [reply, done = std::move(done)](absl::Status status) mutable {
-                 if (!status.ok()) return done(std::move(status));
-                 done(std::move(reply));
-               });
+  auto assign = [this, assignment = std::move(assignment), reply,
+                 done = std::move(done)](const absl::Status& proven) mutable {
+    if (!proven.ok()) return done(proven);
+    jobs_.Assign(std::move(assignment),
+                 [reply, done = std::move(done)](absl::Status status) mutable {
+                   if (!status.ok()) return done(std::move(status));
+                   done(std::move(reply));
+                 });
+  };
+  if (!request.has_proof()) return assign(absl::OkStatus());
+  files_executor_.Schedule([proof = request.proof(),
+                            who = absl::StrCat(jobs_.incarnation()),
+                            assign = std::move(assign)]() mutable {
+    assign(SeeToken(proof.directory(), proof.token(), who));
+  });
 }
 
 void ReplicaCalls::DropJob(const v1::DropJobRequest& request,
