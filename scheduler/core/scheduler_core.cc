@@ -61,8 +61,10 @@ struct SchedulerCore::Handler {
       JobMachine* job = core.FindMachine(held.job);
       if (job == nullptr) {
         // Of a scheduler that kept nothing, or forgotten since.
-        out()->push_back(
-            {0, {held.job, held.generation}, event.node, DropJob{}});
+        out()->push_back({++core.last_order_,
+                          {held.job, held.generation},
+                          event.node,
+                          DropJob{}});
         continue;
       }
       outcome.fatal.Update(job->FindHeld(event.node, held.generation,

@@ -231,7 +231,7 @@ absl::Status JobMachine::FindHeld(const Node& server, uint64_t generation,
   }
   if (generation < ref_.generation || HasEnded(view_.state)) {
     // It was called dead, or is back from where no order reached it.
-    out->push_back({0, {ref_.id, generation}, server, DropJob{}});
+    out->push_back({++*last_id_, {ref_.id, generation}, server, DropJob{}});
     return absl::OkStatus();
   }
   if (!HasTables()) return absl::OkStatus();
