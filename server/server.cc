@@ -156,6 +156,7 @@ absl::Status RunServer(DaemonContext* context) {
   rpc->Shutdown(config.rpc.shutdown_grace);
   tick.Stop();
   links.Stop();
+  jobs.Stop();
   file_pool.reset();
   return absl::OkStatus();
 }

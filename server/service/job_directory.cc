@@ -44,6 +44,31 @@ ServedJob::Place PlaceOf(const ReplicaOrder& order) {
   return {order.table, order.partition};
 }
 
+// Whether there can be such a job, and such partitions of it.
+absl::Status Check(const JobSetup& setup,
+                   const std::vector<ReplicaOrder>& orders) {
+  for (const TableSpec& table : setup.tables) {
+    SERAPH_RETURN_IF_ERROR(ValidateTable(table));
+  }
+  if (setup.ranks == 0) {
+    return absl::InvalidArgumentError("a job has at least one rank");
+  }
+  for (const ReplicaOrder& order : orders) {
+    if (order.table >= setup.tables.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no table ", order.table));
+    }
+    const TableSpec& table = setup.tables[order.table];
+    const Partitioning cut(table);
+    if (order.partition >= cut.partitions()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("table '", table.name, "' has ", cut.partitions(),
+                       " partitions, not ", order.partition + 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status OtherGeneration(const JobName& name, absl::string_view how,
                              absl::string_view reason) {
   return WithReason(
@@ -79,20 +104,35 @@ JobDirectory::JobDirectory(const JobDirectoryParts& parts,
       admission_(std::make_shared<Admission>(
           options.inflight_limit_bytes > 0 ? options.inflight_limit_bytes
                                            : options.memory_limit_bytes / 4,
-          options.incarnation)) {}
+          options.incarnation)) {
+  MutexLock lock(&door_->mu);
+  door_->directory = this;
+}
 
-JobDirectory::~JobDirectory() {
+JobDirectory::~JobDirectory() { Stop(); }
+
+void JobDirectory::Stop() {
+  {
+    MutexLock lock(&door_->mu);
+    door_->directory = nullptr;
+  }
   std::map<std::string, Known> gone;
   {
     MutexLock lock(&mu_);
     gone.swap(jobs_);
   }
-  for (const auto& [id, known] : gone) Close(known.job);
+  for (const auto& [id, known] : gone) Close(known.job, [] {});
 }
 
-void JobDirectory::Close(const JobPtr& job) {
-  if (job == nullptr) return;
-  for (const auto& [place, actor] : job->partitions) actor->Close();
+void JobDirectory::Close(const JobPtr& job, absl::AnyInvocable<void()> done) {
+  const size_t count = job == nullptr ? 0 : job->partitions.size();
+  auto join = AnswerJoin<int>::Of(
+      count, [done = std::move(done)](std::vector<int>) mutable { done(); });
+  if (count == 0) return;
+  size_t index = 0;
+  for (const auto& [place, actor] : job->partitions) {
+    actor->Close([join, i = index++] { join->Set(i, 0); });
+  }
 }
 
 absl::StatusOr<JobDirectory::JobPtr> JobDirectory::Enter(const JobName& name,
@@ -112,36 +152,18 @@ absl::StatusOr<JobDirectory::JobPtr> JobDirectory::Enter(const JobName& name,
   return std::exchange(known->job, nullptr);
 }
 
-absl::Status JobDirectory::Check(
+absl::Status JobDirectory::CheckMemory(
     const JobSetup& setup, const std::vector<ReplicaOrder>& orders) const {
-  for (const TableSpec& table : setup.tables) {
-    SERAPH_RETURN_IF_ERROR(ValidateTable(table));
-  }
-  if (setup.ranks == 0) {
-    return absl::InvalidArgumentError("a job has at least one rank");
-  }
   uint64_t least_bytes = std::max<int64_t>(0, around_.budget->used_bytes);
   for (const ReplicaOrder& order : orders) {
-    if (order.table >= setup.tables.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("there is no table ", order.table));
-    }
-    const TableSpec& table = setup.tables[order.table];
-    const Partitioning cut(table);
-    if (order.partition >= cut.partitions()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("table '", table.name, "' has ", cut.partitions(),
-                       " partitions, not ", order.partition + 1));
-    }
-    least_bytes += LeastBytes(table, cut.PartitionRange(order.partition));
+    least_bytes +=
+        LeastBytes(setup.tables[order.table], RangeOf(setup, PlaceOf(order)));
   }
-  if (least_bytes > around_.budget->limit_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the job's dense tables would bring this server to ", least_bytes,
-        " bytes, more than server.memory_limit (", around_.budget->limit_bytes,
-        "); raise it, or use more servers"));
-  }
-  return absl::OkStatus();
+  if (least_bytes <= around_.budget->limit_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the job's dense tables would bring this server to ", least_bytes,
+      " bytes, more than server.memory_limit (", around_.budget->limit_bytes,
+      "); raise it, or use more servers"));
 }
 
 std::shared_ptr<ServedJob> JobDirectory::NewJob(
@@ -173,47 +195,60 @@ std::shared_ptr<PartitionActor> JobDirectory::NewActor(
 
 void JobDirectory::Assign(Assignment assignment, Confirm done) {
   const JobName name = assignment.job;
-  std::shared_ptr<Restoring> restoring;
+  if (absl::Status refusal = Check(assignment.setup, assignment.replicas);
+      !refusal.ok()) {
+    return done(std::move(refusal));
+  }
+  auto restoring = std::make_shared<Restoring>();
+  restoring->setup = std::make_shared<const JobSetup>(assignment.setup);
+  restoring->assignment = std::move(assignment);
   JobPtr gone;
-  absl::Status refusal = Check(assignment.setup, assignment.replicas);
+  absl::Status refusal;
+  bool repeat = false;
   {
     MutexLock lock(&mu_);
     Known& known = jobs_[name.id];
-    // A repeat is no new job: it need not fit beside itself.
-    const bool repeat = known.assigned == name.generation &&
-                        known.generation == name.generation &&
-                        known.dropped < name.generation &&
-                        !IsPlanted(PlantedBug::kRepeatRestore);
+    repeat = known.assigned == name.generation &&
+             known.generation == name.generation &&
+             known.dropped < name.generation &&
+             !IsPlanted(PlantedBug::kRepeatRestore);
     if (repeat && known.restoring != nullptr) {
       known.restoring->waiting.push_back(std::move(done));
       return;
     }
-    if (repeat) refusal = absl::OkStatus();
-    if (!repeat && refusal.ok()) {
+    if (!repeat) {
       absl::StatusOr<JobPtr> entered = Enter(name, &known);
       refusal = entered.status();
       if (entered.ok()) {
         gone = *std::move(entered);
         known.assigned = name.generation;
-        restoring = std::make_shared<Restoring>();
-        restoring->waiting.push_back(std::move(done));
         known.restoring = restoring;
+        restoring->waiting.push_back(std::move(done));
       }
     }
   }
-  Close(gone);
-  if (restoring == nullptr) return done(refusal);
+  if (repeat || !refusal.ok()) return done(refusal);
+  // What was there before makes room first.
+  Close(gone, [door = door_, restoring] {
+    MutexLock lock(&door->mu);
+    if (door->directory != nullptr) door->directory->BeginAssign(restoring);
+  });
+}
 
-  restoring->setup = std::make_shared<const JobSetup>(assignment.setup);
-  restoring->assignment = std::move(assignment);
-  const size_t count = restoring->assignment.replicas.size();
+void JobDirectory::BeginAssign(const std::shared_ptr<Restoring>& restoring) {
+  const std::vector<ReplicaOrder>& replicas = restoring->assignment.replicas;
+  const absl::Status fits = CheckMemory(*restoring->setup, replicas);
   {
     MutexLock lock(&restoring->mu);
-    restoring->missing = count;
-    restoring->states.resize(count);
+    restoring->status = fits;
+    restoring->missing = fits.ok() ? replicas.size() : 0;
+    restoring->states.resize(replicas.size());
   }
-  if (count == 0) return FinishAssign(restoring);
-  for (size_t i = 0; i < count; ++i) {
+  if (!fits.ok() || replicas.empty()) {
+    parts_.files->Schedule([this, restoring] { FinishAssign(restoring); });
+    return;
+  }
+  for (size_t i = 0; i < replicas.size(); ++i) {
     parts_.files->Schedule([this, restoring, i] { Restore(restoring, i); });
   }
 }
@@ -288,7 +323,7 @@ void JobDirectory::FinishAssign(const std::shared_ptr<Restoring>& restoring) {
       }
     }
   }
-  Close(gone);
+  Close(gone, [] {});
   for (Confirm& done : waiting) done(status);
 }
 
@@ -323,7 +358,10 @@ absl::Status JobDirectory::PlanConfigure(
     }
     job = NewJob(name, std::make_shared<const JobSetup>(*setup));
   }
-  if (!joining.empty()) SERAPH_RETURN_IF_ERROR(Check(*job->setup, joining));
+  if (!joining.empty()) {
+    SERAPH_RETURN_IF_ERROR(Check(*job->setup, joining));
+    SERAPH_RETURN_IF_ERROR(CheckMemory(*job->setup, joining));
+  }
 
   for (const ReplicaOrder& order : orders) {
     const Place place = PlaceOf(order);
@@ -363,7 +401,7 @@ void JobDirectory::Configure(const JobName& name,
     MutexLock lock(&mu_);
     refusal = PlanConfigure(name, setup, orders, &gone, &steps);
   }
-  Close(gone);
+  Close(gone, [] {});
   if (!refusal.ok()) return told(refusal);
 
   auto join = AnswerJoin<ReplicaState>::Of(
@@ -404,7 +442,7 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> JobDirectory::Find(
   return OtherGeneration(name, "it is not here yet", "GENERATION_NEWER");
 }
 
-void JobDirectory::Drop(const JobName& name) {
+void JobDirectory::Drop(const JobName& name, Confirm done) {
   JobPtr gone;
   {
     MutexLock lock(&mu_);
@@ -416,7 +454,7 @@ void JobDirectory::Drop(const JobName& name) {
       known.epochs.clear();
     }
   }
-  Close(gone);
+  Close(gone, [done = std::move(done)]() mutable { done(absl::OkStatus()); });
 }
 
 void JobDirectory::OnLinkBroken(uint64_t peer) {

@@ -30,7 +30,8 @@ struct JobDirectoryOptions {
 };
 
 // What carries work out. All must outlive the directory, and what is left on
-// the partitions' executor then; nothing may be left on that for files.
+// the partitions' executor then; nothing may be left on that for files when the
+// directory goes, or come to it after Stop.
 struct JobDirectoryParts {
   Executor* executor = nullptr;  // Of the partitions.
   Executor* files = nullptr;     // Makes and restores partitions.
@@ -67,8 +68,10 @@ class JobDirectory {
   JobDirectory(const JobDirectoryParts& parts,
                const JobDirectoryOptions& options);
 
-  // Closes all jobs.
-  ~JobDirectory();
+  ~JobDirectory();  // As Stop.
+
+  // Closes all jobs, and begins nothing any more. May be repeated.
+  void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Orders -----------------------------------------------------------------
 
@@ -88,8 +91,9 @@ class JobDirectory {
                  std::vector<ReplicaOrder> orders, Told told)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Frees the job of this or an older generation, and refuses it from now on.
-  void Drop(const JobName& name) ABSL_LOCKS_EXCLUDED(mu_);
+  // Frees the job of this or an older generation, and refuses it from now on;
+  // `done` when its memory is free.
+  void Drop(const JobName& name, Confirm done) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Requests ---------------------------------------------------------------
 
@@ -144,8 +148,8 @@ class JobDirectory {
                              const std::vector<ReplicaOrder>& orders,
                              JobPtr* gone, std::vector<Step>* steps)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Check(const JobSetup& setup,
-                     const std::vector<ReplicaOrder>& orders) const;
+  absl::Status CheckMemory(const JobSetup& setup,
+                           const std::vector<ReplicaOrder>& orders) const;
   // With admission of its own.
   std::shared_ptr<ServedJob> NewJob(
       const JobName& name, std::shared_ptr<const JobSetup> setup) const;
@@ -155,14 +159,25 @@ class JobDirectory {
       std::unique_ptr<PartitionState> state) const;
   void Restore(const std::shared_ptr<Restoring>& restoring, size_t index)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // The steps of an assignment.
+  void BeginAssign(const std::shared_ptr<Restoring>& restoring);
   void FinishAssign(const std::shared_ptr<Restoring>& restoring)
       ABSL_LOCKS_EXCLUDED(mu_);
-  static void Close(const JobPtr& job);
+  // `done` when all is closed; at once where there is nothing.
+  static void Close(const JobPtr& job, absl::AnyInvocable<void()> done);
 
   const JobDirectoryParts parts_;
   const JobDirectoryOptions options_;
   const ReplicaSurroundings around_;
   const std::shared_ptr<Admission> admission_;
+
+  // What waits on the partitions' executor finds the directory there, as long
+  // as it goes on. Before mu_.
+  struct Door {
+    Mutex mu;
+    JobDirectory* directory ABSL_GUARDED_BY(mu) = nullptr;
+  };
+  const std::shared_ptr<Door> door_ = std::make_shared<Door>();
 
   mutable Mutex mu_;
   std::map<std::string, Known> jobs_ ABSL_GUARDED_BY(mu_);

@@ -153,7 +153,7 @@ TEST_F(JobDirectoryTest, OnlyTheSameGenerationIsTaken) {
 // the next has to wait, not to give up.
 TEST_F(JobDirectoryTest, AGenerationThatIsToComeIsNotYetHere) {
   ASSERT_EQ(Assign(Leading(1)), absl::OkStatus());
-  jobs_->Drop({"job", 1});
+  jobs_->Drop({"job", 1}, [](absl::Status) {});
   EXPECT_EQ(FindReason(2), "GENERATION_NEWER");
   EXPECT_THAT(jobs_->Find({"job", 1}).status(),
               StatusIs(absl::StatusCode::kNotFound));
@@ -192,10 +192,27 @@ TEST_F(JobDirectoryTest, ARepeatWhileTheFirstIsUnderWayIsConfirmedWithIt) {
   ASSERT_EQ(Assign(Leading(1)), absl::OkStatus());
 }
 
+// Else a job that goes back would not fit beside itself.
+TEST_F(JobDirectoryTest, AnOlderGenerationMakesRoomFirst) {
+  Assignment dense = Leading(1);
+  dense.setup.tables[0].kind = TableKind::kDense;
+  dense.setup.tables[0].keys = (uint64_t{600} << 10) / sizeof(float);
+  ASSERT_EQ(Assign(dense), absl::OkStatus());
+  dense.job.generation = 2;
+  EXPECT_EQ(Assign(dense), absl::OkStatus());
+  dense.job = {"other", 1};
+  EXPECT_THAT(*Assign(dense), StatusIs(absl::StatusCode::kResourceExhausted));
+  // When a drop is confirmed its memory is free.
+  std::optional<absl::Status> answer;
+  jobs_->Drop({"job", 2}, [&](absl::Status) { answer = Assign(dense); });
+  executor_.RunAll();
+  EXPECT_EQ(answer, absl::OkStatus());
+}
+
 TEST_F(JobDirectoryTest, ADropDuringARestoreWins) {
   std::optional<absl::Status> answer;
   jobs_->Assign(Leading(1), [&](absl::Status status) { answer = status; });
-  jobs_->Drop({"job", 1});
+  jobs_->Drop({"job", 1}, [](absl::Status) {});
   executor_.RunAll();
   EXPECT_EQ(ReasonOf(*answer), "GENERATION_STALE");
   EXPECT_TRUE(jobs_->All().empty());
@@ -278,7 +295,7 @@ TEST_F(JobDirectoryTest, WhatWaitsIsAnsweredWhenTheJobGoes) {
     (*job)->Find(0, 0)->BeginAttempt({0, 1}, [&](Done done) { begun = done; });
     executor_.RunAll();
     ASSERT_FALSE(begun.has_value()) << "the other member is silent";
-    jobs_->Drop({"job", 1});
+    jobs_->Drop({"job", 1}, [](absl::Status) {});
     executor_.RunAll();
     ASSERT_TRUE(begun.has_value());
     EXPECT_FALSE(begun->status.ok());

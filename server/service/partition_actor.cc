@@ -254,8 +254,11 @@ void PartitionActor::Run(absl::AnyInvocable<void(Partition*)> work) {
   });
 }
 
-void PartitionActor::Close() {
-  queue_.Post([this] { Shut(); });
+void PartitionActor::Close(absl::AnyInvocable<void()> done) {
+  queue_.Post([this, done = std::move(done)]() mutable {
+    Shut();
+    done();
+  });
 }
 
 void PartitionActor::Shut() {

@@ -104,8 +104,8 @@ class PartitionActor {
   void Run(absl::AnyInvocable<void(Partition*)> work);
 
   // Answers what waits, and whatever comes later, with kNotHere, and frees the
-  // partition.
-  void Close();
+  // partition; `done` then.
+  void Close(absl::AnyInvocable<void()> done);
 
   // Constant over the replica's life.
   const JobName& job() const { return job_; }

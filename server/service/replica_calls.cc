@@ -130,10 +130,11 @@ void ReplicaCalls::DropJob(const v1::DropJobRequest& request,
                             : CheckOrder(request.incarnation(), request.term());
   if (!status.ok()) return done(std::move(status));
   const JobName name = JobNameOf(request.job());
-  jobs_.Drop(name);
   ForgetCuts(name);
   files_.Forget(name);
-  done(v1::DropJobReply());
+  jobs_.Drop(name, [done = std::move(done)](absl::Status) mutable {
+    done(v1::DropJobReply());
+  });
 }
 
 void ReplicaCalls::Configure(const v1::ConfigureRequest& request,

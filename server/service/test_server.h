@@ -75,6 +75,7 @@ class TestServer {
     rpc_->Shutdown(absl::ZeroDuration());
     tick_.reset();
     links_.Stop();
+    jobs_->Stop();
     file_pool_.reset();
     jobs_.reset();
   }
