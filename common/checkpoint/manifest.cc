@@ -116,6 +116,7 @@ void ReadManifest(JsonFields& fields, CheckpointManifest* manifest) {
     ReadPart(of, manifest->tables.size(), &manifest->parts.emplace_back());
   });
   fields.Get("job", &manifest->job_yaml);
+  fields.Get("model", &manifest->model);
   std::string state;
   fields.Get("state", &state);
   if (fields.ok() && !absl::Base64Unescape(state, &manifest->state)) {
@@ -152,6 +153,7 @@ std::string ManifestToText(const CheckpointManifest& manifest) {
       {"tables", std::move(tables)},
       {"parts", std::move(parts)},
       {"job", manifest.job_yaml},
+      {"model", manifest.model},
       {"state", absl::Base64Escape(manifest.state)}};
   std::string text = document.dump(1, ' ', /*ensure_ascii=*/false,
                                    Json::error_handler_t::replace);

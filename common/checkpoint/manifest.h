@@ -28,6 +28,9 @@ struct CheckpointManifest {
   std::vector<TableSpec> tables;
   std::vector<CutPart> parts;  // Every partition of every table, in order.
   std::string job_yaml;        // Canonical.
+  // ModelMetadataToJson: what a job that starts from it has to know. "": it
+  // cannot be started from.
+  std::string model;
   // The scheduler's own, any bytes: plan, metrics, counters.
   std::string state;
 

@@ -48,6 +48,7 @@ CheckpointManifest Example() {
       {1, 0, {0, kMaxKey}, 0, {{"d", 6, 7}}},
   };
   manifest.job_yaml = "name: x\nseed: 1\n";
+  manifest.model = "{\"seraph\": 1}";
   manifest.state = std::string("\0\xff any bytes", 12);
   return manifest;
 }

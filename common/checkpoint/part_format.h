@@ -49,7 +49,7 @@ struct PartHead {
   uint32_t row_cells = 0;
   uint64_t blocks = 0;  // Of the partition, not of this file.
   uint64_t rows = 0;    // Likewise.
-  // The partition's sums of the lazy terms: server/update/lazy_terms.h.
+  // The partition's sums of the lazy terms: common/table/lazy_terms.h.
   double log_decay = 0.0;
   double shrink = 0.0;
   std::vector<Clock> clocks;  // K, by rank.

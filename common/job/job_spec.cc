@@ -185,8 +185,11 @@ void VisitJob(Section& root, JobSpec* job) {
       });
   root.Map("init", "Where the parameters start.", [&](Section& s) {
     s.Key("model",
-          "A model to go on from, relative to the job file. Empty: the job "
-          "starts anew.")
+          "A model to go on from, relative to the job file: a model file, a "
+          "checkpoint (`g1-c4.checkpoint`), or a folder of one job's "
+          "checkpoints, whose newest sound one is taken. Of a checkpoint the "
+          "weights count alone; optimizer and clocks start anew. Empty: the "
+          "job starts anew.")
         .Bind(&job->init_model);
   });
   root.Map("output", "Where the result goes.", [&](Section& s) {

@@ -8,9 +8,11 @@
 #include "common/checkpoint/folder_proof.h"
 #include "common/checkpoint/manifest.h"
 #include "common/io/posix_blob_folder.h"
+#include "common/model_file/model_metadata.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
 #include "scheduler/io/job_record.h"
+#include "scheduler/io/model_transfer.h"
 
 namespace seraph {
 namespace {
@@ -57,6 +59,7 @@ absl::StatusOr<ManifestWritten> WriteCheckpointManifest(
   manifest.tables = order.plan->tables;
   manifest.parts = order.parts;
   manifest.job_yaml = order.plan->yaml;
+  manifest.model = ModelMetadataToJson(MetadataOf(*order.plan));
   manifest.state = JobRecordJson(order.view);
   PosixBlobFolder folder(order.directory);
   CheckpointFolder checkpoints(&folder);

@@ -6,12 +6,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/checkpoint/checkpoint_model.h"
 #include "common/dataset/input_files.h"
 #include "common/dataset/resolve_dataset.h"
 #include "common/dataset/stream_reader.h"
@@ -75,6 +77,18 @@ absl::StatusOr<ResolvedFiles> ResolveAll(const JobRequest& request,
   return files;
 }
 
+// Of a model file or a checkpoint.
+absl::StatusOr<ModelMetadata> MetadataOf(const std::string& path) {
+  if (CheckpointModel::IsCheckpoint(path)) {
+    SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointModel> model,
+                            CheckpointModel::Open(path));
+    return model->metadata();
+  }
+  SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFileReader> model,
+                          ModelFileReader::Open(path));
+  return model->metadata();
+}
+
 }  // namespace
 
 absl::Status CheckInputs(const JobRequest& request) {
@@ -82,8 +96,11 @@ absl::Status CheckInputs(const JobRequest& request) {
   const absl::Status data = ResolveAll(request, &problems).status();
   const std::string& model = request.spec.init_model;
   if (!model.empty()) {
-    const absl::Status there =
-        StampFile(PathOf(request.base_directory, model)).status();
+    const std::string path = PathOf(request.base_directory, model);
+    std::error_code error;
+    const absl::Status there = std::filesystem::is_directory(path, error)
+                                   ? absl::OkStatus()
+                                   : StampFile(path).status();
     if (!there.ok()) {
       problems.push_back(absl::StrCat("init.model: ", there.message()));
     }
@@ -96,10 +113,10 @@ absl::StatusOr<ResolvedFiles> ResolveInputs(const JobRequest& request) {
   std::vector<std::string> problems;
   SERAPH_ASSIGN_OR_RETURN(ResolvedFiles files, ResolveAll(request, &problems));
   if (!request.spec.init_model.empty()) {
-    const auto model = ModelFileReader::Open(
-        PathOf(request.base_directory, request.spec.init_model));
+    absl::StatusOr<ModelMetadata> model =
+        MetadataOf(PathOf(request.base_directory, request.spec.init_model));
     if (!model.ok()) return Annotate(model.status(), "init.model");
-    files.init = (*model)->metadata();
+    files.init = *std::move(model);
   }
   return files;
 }

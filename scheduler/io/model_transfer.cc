@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/checkpoint/checkpoint_model.h"
 #include "common/model_file/model_file_reader.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
@@ -21,18 +22,6 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 size_t RowsPerPiece(uint32_t width) {
   return std::max<size_t>(1,
                           kPieceBytes / (sizeof(Key) + width * sizeof(float)));
-}
-
-ModelMetadata MetadataOf(const JobPlan& plan) {
-  ModelMetadata metadata;
-  metadata.model = plan.spec.model;
-  metadata.labels = plan.labels;
-  metadata.data_format = plan.spec.data.format;
-  metadata.data_options = plan.spec.data.options;
-  metadata.job_id = plan.job.id;
-  metadata.job_name = plan.spec.name;
-  metadata.seraph_version = kVersion;
-  return metadata;
 }
 
 std::vector<PartitionPlacement> PartitionsOf(const JobPlan& plan,
@@ -123,7 +112,61 @@ absl::Status CheckTable(const ModelTableHeader& header, const TableSpec& table,
       "; a job starts from a model of the same shape"));
 }
 
+// `model`: a ModelFileReader or CheckpointModel; `fraction` of it was read.
+template <typename Model, typename Fraction>
+absl::Status LoadRowsFrom(const JobPlan& plan, const std::string& path,
+                          Model* model, const Fraction& fraction,
+                          PartitionRows* partitions,
+                          const TransferProgress& progress) {
+  std::map<std::string, uint32_t> missing;
+  for (uint32_t t = 0; t < plan.tables.size(); ++t) {
+    missing[plan.tables[t].name] = t;
+  }
+  Rows rows;
+  while (true) {
+    SERAPH_ASSIGN_OR_RETURN(const std::optional<ModelTableHeader> header,
+                            model->NextTable());
+    if (!header.has_value()) break;
+    const auto named = missing.extract(header->name);
+    if (named.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": the job has no table '", header->name,
+          "'; a job starts from a model of the same kind, bias included"));
+    }
+    const TableSpec& table = plan.tables[named.mapped()];
+    SERAPH_RETURN_IF_ERROR(CheckTable(*header, table, path));
+    Distributor distributor(table, PartitionsOf(plan, named.mapped()),
+                            partitions);
+    while (true) {
+      SERAPH_ASSIGN_OR_RETURN(const bool more,
+                              model->NextRows(&rows.keys, &rows.values));
+      if (!more) break;
+      SERAPH_RETURN_IF_ERROR(distributor.Add(rows.keys, rows.values));
+      SERAPH_RETURN_IF_ERROR(progress(fraction()));
+    }
+    SERAPH_RETURN_IF_ERROR(distributor.FlushAll());
+  }
+  if (!missing.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": the model has no table '", missing.begin()->first,
+        "'; a job starts from a model of the same kind, bias included"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+ModelMetadata MetadataOf(const JobPlan& plan) {
+  ModelMetadata metadata;
+  metadata.model = plan.spec.model;
+  metadata.labels = plan.labels;
+  metadata.data_format = plan.spec.data.format;
+  metadata.data_options = plan.spec.data.options;
+  metadata.job_id = plan.job.id;
+  metadata.job_name = plan.spec.name;
+  metadata.seraph_version = kVersion;
+  return metadata;
+}
 
 absl::StatusOr<std::unique_ptr<ModelFileWriter>> ExportRows(
     const JobPlan& plan, const std::string& path, PartitionRows* partitions,
@@ -166,43 +209,19 @@ absl::StatusOr<std::unique_ptr<ModelFileWriter>> ExportRows(
 absl::Status LoadRows(const JobPlan& plan, const std::string& path,
                       PartitionRows* partitions,
                       const TransferProgress& progress) {
+  if (CheckpointModel::IsCheckpoint(path)) {
+    SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointModel> model,
+                            CheckpointModel::Open(path));
+    return LoadRowsFrom(
+        plan, model->path(), model.get(), [&] { return model->fraction(); },
+        partitions, progress);
+  }
   SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFileReader> reader,
                           ModelFileReader::Open(path));
-  std::map<std::string, uint32_t> missing;
-  for (uint32_t t = 0; t < plan.tables.size(); ++t) {
-    missing[plan.tables[t].name] = t;
-  }
-  Rows rows;
-  while (true) {
-    SERAPH_ASSIGN_OR_RETURN(const std::optional<ModelTableHeader> header,
-                            reader->NextTable());
-    if (!header.has_value()) break;
-    const auto named = missing.extract(header->name);
-    if (named.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": the job has no table '", header->name,
-          "'; a job starts from a model of the same kind, bias included"));
-    }
-    const TableSpec& table = plan.tables[named.mapped()];
-    SERAPH_RETURN_IF_ERROR(CheckTable(*header, table, path));
-    Distributor distributor(table, PartitionsOf(plan, named.mapped()),
-                            partitions);
-    while (true) {
-      SERAPH_ASSIGN_OR_RETURN(const bool more,
-                              reader->NextRows(&rows.keys, &rows.values));
-      if (!more) break;
-      SERAPH_RETURN_IF_ERROR(distributor.Add(rows.keys, rows.values));
-      SERAPH_RETURN_IF_ERROR(
-          progress(static_cast<double>(reader->offset()) / reader->size()));
-    }
-    SERAPH_RETURN_IF_ERROR(distributor.FlushAll());
-  }
-  if (!missing.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": the model has no table '", missing.begin()->first,
-        "'; a job starts from a model of the same kind, bias included"));
-  }
-  return absl::OkStatus();
+  const auto fraction = [&] {
+    return static_cast<double>(reader->offset()) / reader->size();
+  };
+  return LoadRowsFrom(plan, path, reader.get(), fraction, partitions, progress);
 }
 
 }  // namespace seraph

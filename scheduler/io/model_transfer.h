@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/cluster/partition_placement.h"
 #include "common/model_file/model_file_writer.h"
+#include "common/model_file/model_metadata.h"
 #include "scheduler/io/row_stream.h"
 #include "scheduler/job/job_plan.h"
 
@@ -31,6 +32,9 @@ class PartitionRows {
                              const Rows& rows) = 0;
 };
 
+// What a model of the job says about itself.
+ModelMetadata MetadataOf(const JobPlan& plan);
+
 // How much is done, 0 to 1; an error ends the transfer with it.
 using TransferProgress = std::function<absl::Status(double fraction)>;
 
@@ -45,10 +49,11 @@ absl::StatusOr<std::unique_ptr<ModelFileWriter>> ExportRows(
     const JobPlan& plan, const std::string& path, PartitionRows* partitions,
     const TransferProgress& progress);
 
-// Sets the rows of the model file at `path` in the job's partitions.
+// Sets the rows of the model at `path`, a file or a checkpoint (see
+// CheckpointModel), in the job's partitions.
 //
-// Errors: as ModelFileReader; InvalidArgument, naming the file, if its tables
-// are not those of the job; those of the partitions.
+// Errors: as ModelFileReader and CheckpointModel; InvalidArgument, naming the
+// file, if its tables are not those of the job; those of the partitions.
 absl::Status LoadRows(const JobPlan& plan, const std::string& path,
                       PartitionRows* partitions,
                       const TransferProgress& progress);

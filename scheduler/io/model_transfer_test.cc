@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/part_writer.h"
+#include "common/io/posix_blob_folder.h"
 #include "common/model_file/loaded_model.h"
+#include "common/model_file/model_metadata.h"
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_folder.h"
@@ -131,6 +135,59 @@ std::string DigestOf(const JobPlan& plan, const std::string& path,
   auto summary = (*writer)->Finish();
   EXPECT_THAT(summary, IsOk());
   return summary.ok() ? summary->digest : "";
+}
+
+// A checkpoint of the plan's tables, with a row of `key` in `weights`.
+void WriteCheckpoint(const JobPlan& plan, const std::string& path, Key key) {
+  PosixBlobFolder folder(path);
+  CheckpointManifest manifest;
+  manifest.job_id = "before";
+  manifest.generation = 1;
+  manifest.cut = 1;
+  manifest.tables = plan.tables;
+  manifest.model = ModelMetadataToJson(MetadataOf(plan));
+  for (uint32_t table = 0; table < plan.tables.size(); ++table) {
+    const uint32_t width = plan.tables[table].width;
+    PartHead head;
+    head.job_id = manifest.job_id;
+    head.generation = 1;
+    head.cut = 1;
+    head.table = table;
+    head.range = {0, table == 0 ? 0 : kMaxKey};
+    head.row_cells = width + 1;  // A slot that no model has.
+    head.blocks = 1;
+    head.rows = 1;
+    auto writer = PartWriter::Create(&folder, head);
+    ASSERT_THAT(writer, IsOk());
+    std::vector<float> cells(width + 1, 0.25f);
+    cells.back() = 77;
+    const Key mixed = ToMixedKey(plan.tables[table], table == 0 ? 0 : key);
+    ASSERT_THAT((*writer)->AddBlock(0, {mixed}, cells), IsOk());
+    const auto file = (*writer)->Finish();
+    ASSERT_THAT(file, IsOk());
+    manifest.parts.push_back({table, 0, head.range, 1, {*file}});
+  }
+  ASSERT_THAT(CheckpointFolder(&folder).Write(manifest), IsOk());
+}
+
+TEST(ModelTransferTest, ACheckpointGivesItsWeights) {
+  const TempFolder folder;
+  WriteCheckpoint(PlanOf(1, true), folder.Path("c"), 4711);
+  const JobPlan plan = PlanOf(7, true);
+  MemoryPartitions partitions;
+  ASSERT_THAT(LoadRows(plan, folder.Path("c"), &partitions, Watch), IsOk());
+  Table weights;
+  for (const auto& [place, rows] : partitions.tables) {
+    if (place.first == 1) weights.insert(rows.begin(), rows.end());
+  }
+  EXPECT_EQ(weights, (Table{{4711, {0.25f, 0.25f}}}));
+  EXPECT_THAT(
+      LoadRows(PlanOf(1, true, 3), folder.Path("c"), &partitions, Watch),
+      StatusIs(kInvalid,
+               AllOf(HasSubstr("g1-c1.checkpoint"), HasSubstr("width"))));
+  EXPECT_THAT(
+      LoadRows(plan, folder.Path("."), &partitions, Watch),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("has no checkpoint")));
 }
 
 TEST(ModelTransferTest, TheModelDoesNotDependOnPartitionsOrScramble) {

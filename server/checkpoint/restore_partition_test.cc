@@ -4,15 +4,20 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/draw.h"
 #include "common/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/checkpoint_model.h"
 #include "common/io/memory_blob_folder.h"
+#include "common/io/posix_blob_folder.h"
+#include "common/model_file/model_metadata.h"
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
+#include "common/testing/temp_folder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/checkpoint/part_chain.h"
@@ -413,6 +418,60 @@ TEST_P(RestorePartitionTest, AManifestThatCannotBeIsRefused) {
   EXPECT_THAT(
       partitions_.Restore(manifest, 3, true),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("table 'w'")));
+}
+
+// Another job takes the weights alone; they are those that a pull gives.
+TEST_P(RestorePartitionTest, AModelOfACheckpointIsWhatAPullGives) {
+  const testing::TempFolder temp;
+  PosixBlobFolder folder(temp.Path("job"));
+  Partitions partitions(table_, &folder);
+  for (const uint64_t seed : {1, 2, 3}) {
+    for (uint32_t i = 0; i < 3; ++i) partitions.Push(i, seed);
+  }
+  partitions.Push(1, 4);
+  CheckpointManifest manifest = partitions.Cut(1, 0);
+  ModelMetadata metadata;
+  metadata.labels.task = TaskKind::kBinary;
+  metadata.job_name = "first";
+  manifest.model = ModelMetadataToJson(metadata);
+  ASSERT_THAT(CheckpointFolder(&folder).Write(manifest), IsOk());
+  const std::vector<float> pulled = partitions.ReadAll();
+  for (const char* path : {"job", "job/g1-c1.checkpoint"}) {
+    ASSERT_TRUE(CheckpointModel::IsCheckpoint(temp.Path(path)));
+    auto model = CheckpointModel::Open(temp.Path(path));
+    ASSERT_THAT(model, IsOk());
+    EXPECT_EQ((*model)->metadata().job_name, "first");
+    const auto header = (*model)->NextTable();
+    ASSERT_THAT(header, IsOk());
+    EXPECT_EQ((**header).name, "w");
+    std::vector<Key> keys;
+    std::vector<float> values;
+    size_t rows = 0;
+    while (true) {
+      const auto more = (*model)->NextRows(&keys, &values);
+      ASSERT_THAT(more, IsOk());
+      if (!*more) break;
+      rows += keys.size();
+      ASSERT_EQ(values.size(), keys.size() * table_.width);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        EXPECT_EQ(std::memcmp(values.data() + i * table_.width,
+                              pulled.data() + keys[i] * table_.width,
+                              table_.width * sizeof(float)),
+                  0);
+      }
+    }
+    EXPECT_EQ(rows, manifest.parts[0].rows + manifest.parts[1].rows +
+                        manifest.parts[2].rows);
+    EXPECT_GT(rows, 1000);
+    EXPECT_EQ((*model)->fraction(), 1.0);
+    EXPECT_EQ(*(*model)->NextTable(), std::nullopt);
+  }
+  temp.Write("job/" + manifest.parts[0].files[0].name, "damaged");
+  EXPECT_THAT(CheckpointModel::Open(temp.Path("job")),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr(manifest.parts[0].files[0].name)));
+  EXPECT_THAT(CheckpointModel::Open(temp.Path("job/g1-c1.checkpoint")),
+              StatusIs(absl::StatusCode::kDataLoss));
 }
 
 TEST_P(RestorePartitionTest, DamageIsRefusedByName) {

@@ -81,7 +81,7 @@ std::unique_ptr<const UpdateRule> MakeAdam(const OptimizerSpec& optimizer,
   return std::make_unique<KernelRule<Kernel>>(
       width, Kernel{optimizer, decay},
       Penalties{optimizer.clip_value, optimizer.l2, optimizer.l1},
-      LazyTerms(decay, 0.0));
+      LazyTermsOf(optimizer));
 }
 
 }  // namespace seraph

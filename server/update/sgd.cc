@@ -28,7 +28,7 @@ std::unique_ptr<const UpdateRule> MakeSgd(const OptimizerSpec& optimizer,
   return std::make_unique<KernelRule<Kernel>>(
       width, Kernel{},
       Penalties{optimizer.clip_value, optimizer.l2, optimizer.l1},
-      LazyTerms(optimizer.l2, optimizer.l1));
+      LazyTermsOf(optimizer));
 }
 
 }  // namespace seraph

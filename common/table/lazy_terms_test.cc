@@ -1,4 +1,4 @@
-#include "server/update/lazy_terms.h"
+#include "common/table/lazy_terms.h"
 
 #include <algorithm>
 #include <cmath>

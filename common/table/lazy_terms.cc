@@ -1,4 +1,4 @@
-#include "server/update/lazy_terms.h"
+#include "common/table/lazy_terms.h"
 
 #include <cmath>
 #include <cstring>
@@ -54,6 +54,17 @@ LazyShift LazyTerms::Between(const float* cells, const LazySums& now) const {
                            : std::exp(now.log_decay - then.log_decay);
   // Rounding could leave a difference of nothing a hair below 0.
   return LazyShift(scale, std::fmax(0.0, now.shrink - scale * then.shrink));
+}
+
+LazyTerms LazyTermsOf(const OptimizerSpec& optimizer) {
+  switch (optimizer.kind) {
+    case OptimizerKind::kSgd:
+      return LazyTerms(optimizer.l2, optimizer.l1);
+    case OptimizerKind::kAdamw:
+      return LazyTerms(optimizer.weight_decay, 0.0);
+    default:
+      return LazyTerms();
+  }
 }
 
 }  // namespace seraph
