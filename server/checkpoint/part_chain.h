@@ -26,8 +26,9 @@ struct CutIdentity {
 // Threads: one at a time.
 class PartChain {
  public:
-  // Of the copy that was written as that cut: what the next copy, if it is to be
-  // written on its base, need not have (Partition::Since). {0, 0}: it needs all.
+  // Of the copy that was written as that cut: what the next copy, if it is to
+  // be written on its base, need not have (Partition::Since). {0, 0}: it needs
+  // all.
   struct Since {
     uint64_t layout = 0;
     uint64_t version = 0;
