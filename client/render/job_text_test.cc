@@ -110,10 +110,11 @@ TEST(JobTextTest, AJobThatWaitsSaysForWhat) {
   job.replicas = 2;
   job.least_in_sync = 1;
   job.checkpoint = {.path = "/ckpt/m-7", .epoch = 3, .step = 20};
-  EXPECT_THAT(JobText(job),
-              AllOf(HasSubstr("waiting for  a worker for rank 3\n"),
-                    HasSubstr("replicas     2, of a partition only 1 in sync"),
-                    HasSubstr("checkpoint   /ckpt/m-7, 3 epochs and 20 steps")));
+  EXPECT_THAT(
+      JobText(job),
+      AllOf(HasSubstr("waiting for  a worker for rank 3\n"),
+            HasSubstr("replicas     2, of a partition only 1 in sync"),
+            HasSubstr("checkpoint   /ckpt/m-7, 3 epochs and 20 steps")));
   job.state = JobState::kSucceeded;
   EXPECT_THAT(JobText(job), Not(HasSubstr("waiting for")));
   EXPECT_THAT(JobText(job), HasSubstr("replicas     2\n"));
