@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/testing/fake_clock.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,6 +11,7 @@
 namespace seraph {
 namespace {
 
+using ::seraph::testing::FakeClock;
 using ::seraph::testing::IsOk;
 using ::seraph::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -242,6 +244,67 @@ TEST_F(RankMachineTest, AnAttemptAtAnEpochsStartSendsItsShareAgain) {
   EXPECT_EQ(actions_.share->epoch, 0);
   Decide(false);
   EXPECT_EQ(train_->opened_.back(), (std::pair<uint32_t, uint64_t>{1, 0}));
+}
+
+// One partition has the entry that ends epoch 1 already, another has not: the
+// decision about epoch 0 was made, and others may have trained on since then.
+TEST_F(RankMachineTest, AnAttemptIsPastTheDecisionWhereOnePartitionIs) {
+  Make({.epochs = 2, .batch_size = 5, .epoch_barrier = true}, /*records=*/0, 3);
+  furthest_ = {2, 0};
+  Begin({1, 0});
+  EXPECT_FALSE(actions_.share.has_value());
+  ASSERT_EQ(actions_.steps.size(), 1);
+  ASSERT_TRUE(actions_.steps[0].step.entry.has_value());
+  EXPECT_TRUE(actions_.steps[0].step.entry->ends_epoch);
+  EXPECT_EQ(actions_.steps[0].step.entry->clock, (Clock{1, 0}));
+}
+
+// The last batch's entry is in one partition only and was of fewer records than
+// others: the mark of the epoch's end is the one that the first attempt sent.
+TEST_F(RankMachineTest, TheMarkOfAnEpochsEndIsTheSameTheSecondTime) {
+  Make({.epochs = 1, .batch_size = 4}, 10);
+  Begin();
+  const std::vector<EntryPush> first = RunOn();
+  ASSERT_EQ(first.size(), 4);
+  Make({.epochs = 1, .batch_size = 4}, 10);
+  furthest_ = {1, 0};
+  Begin({0, 3}, {first[3].ledger, first[2].ledger});
+  ASSERT_EQ(actions_.steps.size(), 1);
+  const EntryPush& again = *actions_.steps[0].step.entry;
+  EXPECT_TRUE(again.ends_epoch);
+  EXPECT_EQ(again.clock, first[3].clock);
+  EXPECT_EQ(again.ledger.SerializeAsString(),
+            first[3].ledger.SerializeAsString());
+}
+
+TEST_F(RankMachineTest, SumsThatTheLedgerLacksAreNoZeroes) {
+  Make({.epochs = 1, .batch_size = 4}, 10);
+  Begin({0, 2}, {});
+  ASSERT_TRUE(actions_.ended.has_value());
+  EXPECT_THAT(*actions_.ended, StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(RankMachineTest,
+       TrainingTimeIsFromTheFirstPullToTheLastAcknowledgement) {
+  FakeClock clock;
+  Make({.epochs = 2, .batch_size = 5, .epoch_barrier = true}, 10, 3);
+  machine_ = std::make_unique<RankMachine>(
+      RankOptions{.epochs = 2, .batch_size = 5, .epoch_barrier = true},
+      model_.get(), train_.get(), validation_.get(), &clock);
+  Begin();
+  clock.Advance(absl::Seconds(7));
+  bool ended_epoch = false;
+  while (!actions_.share.has_value()) {
+    // The validation counts no more.
+    if (ended_epoch) clock.Advance(absl::Seconds(100));
+    Finish(pulled_.begin()->first);
+    for (const auto& start : actions_.steps) {
+      if (start.step.pull && start.step.pull->clock.epoch == 1) {
+        ended_epoch = true;
+      }
+    }
+  }
+  EXPECT_EQ(actions_.share->train_seconds, 7);
 }
 
 TEST_F(RankMachineTest, AnAttemptBehindTheLastEpochIsDone) {

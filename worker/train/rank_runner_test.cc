@@ -2,6 +2,7 @@
 #include "worker/train/rank_runner.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "common/metrics/metric_sums.h"
+#include "common/status/errors.h"
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
 #include "common/time/clock.h"
@@ -102,6 +104,7 @@ class FakePeers final : public RankPeers {
       --unreachable_;
       return absl::UnavailableError("not yet");
     }
+    if (!begin_refusal_.ok()) return begin_refusal_;
     return begin_[server.name == "a" ? 0 : 1];
   }
 
@@ -117,6 +120,11 @@ class FakePeers final : public RankPeers {
   }
 
   absl::Status ReportRank(const absl::Status& ended) override {
+    if (!refusals_.empty()) {
+      const absl::Status refusal = refusals_.front();
+      refusals_.pop_front();
+      return refusal;
+    }
     if (unreachable_ > 0) {
       --unreachable_;
       return absl::UnavailableError("no scheduler");
@@ -128,8 +136,10 @@ class FakePeers final : public RankPeers {
   void Cancel() override {}
 
   v1::BeginAttemptReply begin_[2];
-  int unreachable_ = 0;        // Calls that fail from now on ...
-  int unreachable_again_ = 0;  // ... and after each decision.
+  absl::Status begin_refusal_;         // Of every BeginAttempt.
+  std::deque<absl::Status> refusals_;  // Of the first ReportRanks.
+  int unreachable_ = 0;                // Calls that fail from now on ...
+  int unreachable_again_ = 0;          // ... and after each decision.
 
  private:
   Seen& seen_;
@@ -183,6 +193,12 @@ class RankRunnerTest : public ::testing::Test {
                       nullptr);
     runner.Start();
     runner.Join();
+    EXPECT_FALSE(runner.running());
+  }
+
+  void RunToTheEnd(RankOptions rank, uint64_t records,
+                   std::unique_ptr<FakePeers> peers) {
+    Run(rank, records, std::move(peers));
     ASSERT_TRUE(seen_.ended.has_value());
     EXPECT_THAT(*seen_.ended, IsOk());
   }
@@ -216,7 +232,7 @@ TEST_F(RankRunnerTest, BeginsAtTheLeastClockOfAllServers) {
     for (double sum : sums.ToArray()) record->add_sums(sum);
   }
   peers->begin_[1] = At(1);
-  Run({.batch_size = 4}, /*records=*/10, std::move(peers));
+  RunToTheEnd({.batch_size = 4}, /*records=*/10, std::move(peers));
   EXPECT_EQ(seen_.pulls.front(), (Clock{0, 1}));
   EXPECT_THAT(seen_.entries,
               ElementsAre(Clock{0, 1}, Clock{0, 2}, Clock{0, 3}));
@@ -231,12 +247,43 @@ TEST_F(RankRunnerTest, BeginsAtTheLeastClockOfAllServers) {
 TEST_F(RankRunnerTest, WaitsForTheSchedulerAtTheEndOfAnEpoch) {
   auto peers = std::make_unique<FakePeers>(&seen_);
   peers->unreachable_again_ = 3;
-  Run({.epochs = 2, .batch_size = 4, .epoch_barrier = true}, /*records=*/4,
-      std::move(peers));
+  RunToTheEnd({.epochs = 2, .batch_size = 4, .epoch_barrier = true},
+              /*records=*/4, std::move(peers));
   EXPECT_THAT(seen_.entries,
               ElementsAre(Clock{0, 0}, Clock{0, 1}, Clock{1, 0}, Clock{1, 1}));
   EXPECT_THAT(seen_.shares, ElementsAre(0, 1, 1, 1, 1));
   EXPECT_THAT(seen_.entries_at_shares, ElementsAre(2, 4, 4, 4, 4));
+}
+
+// A scheduler that has just started may not know the job yet.
+TEST_F(RankRunnerTest, OnlyADefiniteAnswerEndsAReport) {
+  auto peers = std::make_unique<FakePeers>(&seen_);
+  peers->refusals_ = {absl::NotFoundError("no such job"),
+                      absl::UnavailableError("not the leader"),
+                      absl::FailedPreconditionError("does not train"),
+                      absl::InternalError("a bug")};
+  RunToTheEnd({.batch_size = 4}, /*records=*/4, std::move(peers));
+}
+
+TEST_F(RankRunnerTest, AFencedRankEndsWithoutAWord) {
+  for (const absl::Status& refusal :
+       {absl::AbortedError("attempt 3 has begun"),
+        WithReason(absl::FailedPreconditionError("generation 2 is here"),
+                   "GENERATION_STALE")}) {
+    auto peers = std::make_unique<FakePeers>(&seen_);
+    peers->begin_refusal_ = refusal;
+    Run({.batch_size = 4}, /*records=*/4, std::move(peers));
+    EXPECT_FALSE(seen_.ended.has_value()) << refusal;
+    EXPECT_THAT(seen_.entries, IsEmpty());
+  }
+}
+
+TEST_F(RankRunnerTest, AnErrorAtTheBeginningIsReported) {
+  auto peers = std::make_unique<FakePeers>(&seen_);
+  peers->begin_refusal_ = absl::InvalidArgumentError("rank 9 of 4");
+  Run({.batch_size = 4}, /*records=*/4, std::move(peers));
+  ASSERT_TRUE(seen_.ended.has_value());
+  EXPECT_EQ(seen_.ended->code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
