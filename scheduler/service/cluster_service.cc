@@ -32,10 +32,10 @@ std::string CommonVersion(absl::string_view version) {
                           : absl::StrCat(parts[0], ".", parts[1]);
 }
 
-absl::string_view StateName(NodeState state) {
-  switch (state) {
+absl::string_view StateName(const NodeRecord& record) {
+  switch (record.state) {
     case NodeState::kAlive:
-      return "ALIVE";
+      return record.draining ? "DRAINING" : "ALIVE";
     case NodeState::kDead:
       return "DEAD";
     case NodeState::kLeft:
@@ -128,9 +128,25 @@ grpc::ServerUnaryReactor* ClusterService::Heartbeat(
   event.load.partitions = request->load().partitions();
   event.load.rows = request->load().rows();
   event.load.ranks = request->load().ranks();
+  event.silent_peers.assign(request->silent_peers().begin(),
+                            request->silent_peers().end());
   reply->set_scheduler_incarnation(options_.incarnation);
   reply->set_term(options_.term);
-  return HandleLater(context, event);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  engine_.Handle(event,
+                 [reactor, reply](const SchedulerEngine::Answer& answer) {
+                   reply->set_drained(answer.drained);
+                   reactor->Finish(ToGrpcStatus(answer.status));
+                 });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ClusterService::Drain(
+    grpc::CallbackServerContext* context, const v1::DrainRequest* request,
+    v1::DrainReply* reply) {
+  spdlog::info("node.drain node={}", LogValue(request->name()));
+  return HandleLater(context,
+                     NodeDrained{request->name(), request->incarnation()});
 }
 
 grpc::ServerUnaryReactor* ClusterService::Leave(
@@ -176,16 +192,19 @@ grpc::ServerUnaryReactor* ClusterService::DescribeCluster(
   for (const SchedulerEngine::NodeView& view : engine_.Nodes()) {
     v1::NodeStatus* node = reply->add_nodes();
     ToProto(view.record.node, node->mutable_node());
-    const absl::string_view state = StateName(view.record.state);
+    const absl::string_view state = StateName(view.record);
     node->set_state(state.data(), state.size());
     node->set_last_heartbeat_ms(absl::ToInt64Milliseconds(view.silent_for));
     node->mutable_load()->set_memory_bytes(view.record.load.memory_bytes);
     node->mutable_load()->set_partitions(view.record.load.partitions);
     node->mutable_load()->set_rows(view.record.load.rows);
     node->mutable_load()->set_ranks(view.record.load.ranks);
+    node->set_primaries(view.held.primaries);
+    node->set_backups(view.held.backups);
   }
   reply->set_running_jobs(engine_.CountJobs(JobState::kRunning));
   reply->set_pending_jobs(engine_.CountJobs(JobState::kPending));
+  reply->set_degraded_partitions(engine_.CountDegraded());
   return FinishNow(context, absl::OkStatus());
 }
 

@@ -45,6 +45,9 @@ class ClusterService final : public v1::Cluster::CallbackService {
   grpc::ServerUnaryReactor* Leave(grpc::CallbackServerContext* context,
                                   const v1::LeaveRequest* request,
                                   v1::LeaveReply* reply) override;
+  grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
+                                  const v1::DrainRequest* request,
+                                  v1::DrainReply* reply) override;
   grpc::ServerUnaryReactor* ReportRank(grpc::CallbackServerContext* context,
                                        const v1::ReportRankRequest* request,
                                        v1::ReportRankReply* reply) override;

@@ -90,6 +90,9 @@ SchedulerEngine::Answer SchedulerEngine::Decide(const Event& event,
   Outcome outcome = core_->Handle(event, {clock_->Now(), wall_->Now()});
   answer.status = std::move(outcome.status);
   answer.job = std::move(outcome.job);
+  if (const auto* heartbeat = std::get_if<NodeHeartbeat>(&event)) {
+    answer.drained = core_->IsDrained(heartbeat->incarnation);
+  }
   if (!outcome.fatal.ok()) {
     wanted_ = std::move(outcome.fatal);
     changed_.NotifyAll();
@@ -145,7 +148,7 @@ void SchedulerEngine::Run() {
     }
     if (goes_on) continue;
     for (Decided& decided : batch) {
-      if (decided.done != nullptr) decided.done({refusal, ""});
+      if (decided.done != nullptr) decided.done({.status = refusal});
     }
     return;
   }
@@ -296,11 +299,19 @@ std::vector<SchedulerEngine::NodeView> SchedulerEngine::Nodes() const {
   std::vector<NodeView> nodes;
   MutexLock lock(&mu_);
   const absl::Duration now = clock_->Now();
+  std::map<uint64_t, HeldReplicas> held = core_->HeldByServer();
   for (NodeRecord& record : core_->Nodes()) {
-    const absl::Duration silent_for = now - record.last_heard;
-    nodes.push_back({std::move(record), silent_for});
+    NodeView& view = nodes.emplace_back();
+    view.silent_for = now - record.last_heard;
+    view.held = held[record.node.incarnation];
+    view.record = std::move(record);
   }
   return nodes;
+}
+
+size_t SchedulerEngine::CountDegraded() const {
+  MutexLock lock(&mu_);
+  return core_->CountDegraded();
 }
 
 bool SchedulerEngine::IsAllFreed() const {

@@ -67,7 +67,8 @@ class SchedulerEngine {
 
   struct Answer {
     absl::Status status;
-    std::string job;  // JobSubmitted: its id.
+    std::string job;       // JobSubmitted: its id.
+    bool drained = false;  // NodeHeartbeat: it drains, and nothing is left.
   };
   using Done = absl::AnyInvocable<void(Answer)>;
 
@@ -107,8 +108,12 @@ class SchedulerEngine {
   struct NodeView {
     NodeRecord record;
     absl::Duration silent_for;
+    HeldReplicas held;  // A server's, of all jobs.
   };
   std::vector<NodeView> Nodes() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Partitions of all jobs with fewer copies than wanted.
+  size_t CountDegraded() const ABSL_LOCKS_EXCLUDED(mu_);
 
   bool IsAllFreed() const ABSL_LOCKS_EXCLUDED(mu_);
 
