@@ -192,6 +192,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Start(
            .max_message_bytes = config.rpc.max_message_bytes},
           {{v1::Cluster::service_full_name(), &parts->cluster_service},
            {v1::Jobs::service_full_name(), &parts->job_service}}));
+  for (const JobView& job : parts->engine.Jobs()) parts->log.Restore(job.id);
   parts->ticks.Start();
   parts->looks.Start();
   parts->rpc->SetReady(true);

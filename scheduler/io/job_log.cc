@@ -15,6 +15,31 @@ std::string Timestamp(absl::Time time) {
 
 JobLog::JobLog(std::string folder) : folder_(std::move(folder)) {}
 
+void JobLog::Restore(const std::string& job) {
+  if (folder_.empty()) return;
+  std::ifstream file(absl::StrCat(folder_, "/", job, ".log"));
+  Kept kept;
+  for (std::string line; std::getline(file, line);) {
+    const size_t space = line.find(' ');
+    JobEvent event;
+    // One that a power cut has left in pieces is passed over.
+    if (space == std::string::npos ||
+        !absl::ParseTime(absl::RFC3339_full, line.substr(0, space), &event.time,
+                         nullptr)) {
+      continue;
+    }
+    event.text = line.substr(space + 1);
+    kept.events.push_back(std::move(event));
+    if (kept.events.size() > kMaxLines) {
+      kept.events.pop_front();
+      ++kept.first;
+    }
+  }
+  if (kept.events.empty()) return;
+  MutexLock lock(&mu_);
+  jobs_.insert_or_assign(job, std::move(kept));
+}
+
 void JobLog::Append(const std::string& job, const JobEvent& event) {
   {
     MutexLock lock(&mu_);

@@ -33,6 +33,11 @@ class JobLog {
   // "<folder>/<job>.log"; "": no files.
   explicit JobLog(std::string folder);
 
+  // Takes the last lines of a job's file into memory, as a scheduler that
+  // starts again does before anything is appended. Without a file it does
+  // nothing.
+  void Restore(const std::string& job) ABSL_LOCKS_EXCLUDED(mu_);
+
   // A file that cannot be written is given up, with one warning in the log of
   // the process.
   void Append(const std::string& job, const JobEvent& event)

@@ -59,6 +59,26 @@ TEST(JobLogTest, FilesKeepEverything) {
             "2024-05-01T12:51:30.123456Z two\n");
 }
 
+TEST(JobLogTest, ASchedulerThatStartsAgainGoesOnWithTheLastLines) {
+  const TempFolder folder;
+  {
+    JobLog log(folder.path());
+    for (size_t i = 0; i < JobLog::kMaxLines + 10; ++i) {
+      log.Append("a", {kTime, absl::StrCat("line ", i)});
+    }
+  }
+  JobLog log(folder.path());
+  log.Restore("a");
+  log.Restore("unknown");
+  log.Append("a", {kTime, "new"});
+  const JobLog::Lines lines = log.Read("a", 0, 1000000);
+  ASSERT_THAT(lines.events, SizeIs(JobLog::kMaxLines));
+  EXPECT_EQ(lines.events[0].text, "line 11");
+  EXPECT_EQ(lines.events[0].time, kTime);
+  EXPECT_EQ(lines.events.back().text, "new");
+  EXPECT_EQ(lines.next, JobLog::kMaxLines + 11);
+}
+
 TEST(JobLogTest, AFolderThatIsGoneCostsTheFilesAlone) {
   JobLog log("/proc/none");
   log.Append("a", {kTime, "one"});

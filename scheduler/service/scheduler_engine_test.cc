@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/concurrent/notification.h"
+#include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -110,6 +112,166 @@ TEST_F(SchedulerEngineTest, LooksShowWhatIsNew) {
   EXPECT_TRUE(engine_.IsAllFreed());
   EXPECT_THAT(engine_.Handle(JobCancelled{"b"}).status,
               StatusIs(absl::StatusCode::kNotFound));
+}
+
+// A store that does what the test says, and writes down what it is asked.
+class FakeStore final : public StateStore {
+ public:
+  uint64_t term() const override { return 1; }
+  bool durable() const override { return true; }
+  absl::StatusOr<StateRecords> Load() override { return StateRecords(); }
+  absl::Status Check() const override {
+    MutexLock lock(&mu_);
+    return check_;
+  }
+  absl::Status Commit(const StateWrites& writes) override {
+    MutexLock lock(&mu_);
+    ++commits_;
+    changed_.NotifyAll();
+    while (held_) changed_.Wait(&mu_);
+    if (failures_ > 0) {
+      --failures_;
+      return failure_;
+    }
+    if (!failure_.ok() && failures_ < 0) return failure_;
+    stored_ += writes.size();
+    return absl::OkStatus();
+  }
+
+  void Hold(bool held) {
+    MutexLock lock(&mu_);
+    held_ = held;
+    changed_.NotifyAll();
+  }
+  // For `times` commits; -1: for ever.
+  void Fail(absl::Status failure, int times) {
+    MutexLock lock(&mu_);
+    failure_ = std::move(failure);
+    failures_ = times;
+  }
+  void Depose() {
+    MutexLock lock(&mu_);
+    check_ = WithReason(absl::FailedPreconditionError("deposed"), "DEPOSED");
+  }
+  void WaitForCommits(int commits) {
+    MutexLock lock(&mu_);
+    while (commits_ < commits) changed_.Wait(&mu_);
+  }
+  int commits() const {
+    MutexLock lock(&mu_);
+    return commits_;
+  }
+  size_t stored() const {
+    MutexLock lock(&mu_);
+    return stored_;
+  }
+
+ private:
+  mutable Mutex mu_;
+  mutable CondVar changed_;
+  absl::Status check_ ABSL_GUARDED_BY(mu_);
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  int failures_ ABSL_GUARDED_BY(mu_) = 0;
+  bool held_ ABSL_GUARDED_BY(mu_) = false;
+  int commits_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t stored_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+class StoringEngineTest : public ::testing::Test {
+ protected:
+  StoringEngineTest() { engine_.SetCarrier(&carrier_); }
+
+  struct Waiting {
+    Notification answered;
+    SchedulerEngine::Answer answer;
+  };
+  void Submit(const std::string& id, Waiting* waiting) {
+    engine_.Handle(SubmissionOf(id), [waiting](SchedulerEngine::Answer answer) {
+      waiting->answer = std::move(answer);
+      waiting->answered.Notify();
+    });
+  }
+
+  FakeStore store_;
+  Counting carrier_;
+  SchedulerEngine engine_{{.retry_pause = absl::Milliseconds(1)},
+                          MonotonicClock::Real(),
+                          WallClock::Real(),
+                          &store_};
+};
+
+TEST_F(StoringEngineTest, NothingLeavesBeforeItIsStoredAndManyAreStoredAsOne) {
+  store_.Hold(true);
+  Waiting first, second, third;
+  Submit("a", &first);
+  store_.WaitForCommits(1);
+  Submit("b", &second);
+  Submit("c", &third);
+  EXPECT_FALSE(first.answered.HasBeenNotified());
+  EXPECT_EQ(carrier_.lines, 0);
+  store_.Hold(false);
+  for (Waiting* waiting : {&first, &second, &third}) {
+    waiting->answered.Wait();
+    EXPECT_THAT(waiting->answer.status, IsOk());
+  }
+  engine_.Stop();
+  EXPECT_EQ(store_.commits(), 2);
+  EXPECT_EQ(carrier_.lines, 3);
+}
+
+TEST_F(StoringEngineTest, AHeartbeatStoresNothingAndWaitsForNobody) {
+  store_.Hold(true);
+  Waiting first;
+  Submit("a", &first);
+  store_.WaitForCommits(1);
+  Notification answered;
+  engine_.Handle(NodeHeartbeat{.name = "n", .incarnation = 1},
+                 [&](SchedulerEngine::Answer) { answered.Notify(); });
+  EXPECT_TRUE(answered.HasBeenNotified());
+  EXPECT_EQ(store_.commits(), 1);
+  store_.Hold(false);
+  first.answered.Wait();
+}
+
+TEST_F(StoringEngineTest, AFullDiskIsWaitedOut) {
+  store_.Fail(absl::ResourceExhaustedError("disk full"), 5);
+  EXPECT_THAT(engine_.Handle(SubmissionOf("a")).status, IsOk());
+  EXPECT_EQ(store_.commits(), 6);
+  EXPECT_THAT(engine_.halted(), IsOk());
+}
+
+TEST_F(StoringEngineTest, WhatCannotBeStoredEndsTheScheduler) {
+  store_.Fail(absl::InternalError("sync failed"), -1);
+  EXPECT_THAT(engine_.Handle(SubmissionOf("a")).status,
+              StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(engine_.halted(),
+              StatusIs(absl::StatusCode::kInternal, "sync failed"));
+  EXPECT_THAT(engine_.Handle(SubmissionOf("b")).status,
+              StatusIs(absl::StatusCode::kUnavailable));
+  engine_.Stop();
+  EXPECT_EQ(carrier_.lines, 0);
+  EXPECT_EQ(store_.stored(), 0);
+}
+
+TEST_F(StoringEngineTest, ADeposedSchedulerOrdersNothingMore) {
+  store_.Hold(true);
+  Waiting first;
+  Submit("a", &first);
+  store_.WaitForCommits(1);
+  store_.Depose();
+  store_.Hold(false);
+  first.answered.Wait();
+  EXPECT_EQ(ReasonOf(first.answer.status), "NOT_LEADER");
+  engine_.Stop();
+  EXPECT_EQ(carrier_.lines, 0);
+  EXPECT_EQ(ReasonOf(engine_.halted()), "DEPOSED");
+}
+
+TEST_F(StoringEngineTest, AReasonFromOutsideHaltsIt) {
+  engine_.Halt(absl::FailedPreconditionError("an old copy"));
+  engine_.Stop();
+  EXPECT_THAT(engine_.halted(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, "an old copy"));
 }
 
 }  // namespace

@@ -224,9 +224,10 @@ class LostNodesTest(ClusterTest):
                 cluster.kill(f"{role}-0")
                 end = time.monotonic() + 60
                 while True:
-                    status = self.job(cluster, job)
+                    document = cluster.call("job", job, "-o", "json").json
+                    status = document["job"]
                     self.assertEqual(status["state"], "RUNNING", status)
-                    if (status["recoveries"] > 0 and
+                    if (document["recoveries"] > 0 and
                             status["phase"] == "training"):
                         break
                     self.assertLess(time.monotonic(), end, status)

@@ -47,8 +47,8 @@ class PartitionSim {
     Begin();
     const absl::Duration deadline = plan_.until + Seconds(40);
     absl::Duration next_look = loop_.now();
-    while (loop_.now() < deadline && !exported_.has_value() &&
-           checker_->errors().empty()) {
+    while (loop_.now() < deadline && !loop_.exhausted() &&
+           !exported_.has_value() && checker_->errors().empty()) {
       next_look += Milliseconds(7);
       loop_.RunUntil(next_look);
       CompareReplicas();
@@ -1032,8 +1032,8 @@ class PartitionSim {
       cursor->Next(100, state.sums(), &keys, &values);
       if (keys.empty()) return rows;
       for (size_t i = 0; i < keys.size(); ++i) {
-        rows[ToOriginalKey(job_.tables[0], keys[i])].assign(
-            values.begin() + i * width, values.begin() + (i + 1) * width);
+        rows[keys[i]].assign(values.begin() + i * width,
+                             values.begin() + (i + 1) * width);
       }
     }
   }

@@ -1,5 +1,8 @@
 // Bugs that are built in on purpose are found: a simulation that finds nothing
-// may just not be looking. Needs a build with --config=planted.
+// may just not be looking. Needs a build with --config=planted. Those of cuts,
+// of what bsp keeps of the clock before, and of late snapshots are looked for
+// by
+// //server/core:replication_planted_test and //server/core:cut_test.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -34,7 +37,6 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(AcknowledgeBeforeBackup, RunPartitionSim),
       SERAPH_PLANTED(SkipEpochCheck, RunPartitionSim),
       SERAPH_PLANTED(StalenessOffByOne, RunPartitionSim),
-      SERAPH_PLANTED(DropOverwritten, RunPartitionSim),
       SERAPH_PLANTED(MarkBeforePush, RunPartitionSim),
       SERAPH_PLANTED(AcknowledgeRepeatAtOnce, RunPartitionSim),
       SERAPH_PLANTED(PrimaryShrinksInSync, RunPartitionSim),
@@ -46,7 +48,6 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(OrderFillsNewIncarnation, RunPartitionSim),
       SERAPH_PLANTED(RepeatRestore, RunPartitionSim),
       SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim, "holds nothing"),
-      SERAPH_PLANTED(TakeLateSnapshot, RunPartitionSim),
       SERAPH_PLANTED(PromoteWithoutCollecting, RunPartitionSim),
       SERAPH_PLANTED(RecruitDeathBlocks, RunPartitionSim),
 #undef SERAPH_PLANTED

@@ -151,7 +151,7 @@ bool SimLoop::RunOne(absl::Duration before) {
 }
 
 void SimLoop::RunUntil(absl::Duration time) {
-  while (RunOne(time)) {
+  while (!exhausted() && RunOne(time)) {
   }
   now_ = std::max(now_, time);
 }

@@ -89,6 +89,9 @@ class SimLoop {
   void Fold(uint64_t number);
   uint64_t hash() const { return hash_; }
   uint64_t events() const { return events_; }
+  // Far more has happened than in any run that ends: it goes round in circles,
+  // and RunUntil does nothing more.
+  bool exhausted() const { return events_ > 400'000; }
   // The last `lines` lines.
   std::string History(size_t lines = 400) const;
 
