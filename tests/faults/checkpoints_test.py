@@ -129,12 +129,16 @@ class CheckpointsTest(FaultTest):
         if mounted.returncode != 0:
             self.skipTest("mounting a small file system is not permitted")
         self.addCleanup(subprocess.run, ["umount", small], check=True)
-        with open(os.path.join(small, "full"), "wb") as file:
-            file.write(bytes(60 << 10))
-        job = self.job(epochs=6, checkpoint={"directory": "small/ckpt",
-                                             "every_epochs": 1})
+        job = self.job(epochs=30, checkpoint={"directory": "small/ckpt",
+                                              "every_epochs": 1})
         with FaultCluster(self.folder, servers=1, workers=1) as cluster:
             name = self.submit(cluster, job)
+            # A disk that is full from the beginning is refused at once.
+            self.wait_for_epochs(cluster, name, 2)
+            with self.assertRaises(OSError), open(
+                    os.path.join(small, "full"), "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(1024))
             status = self.succeed(cluster, name)
         self.check_same_model(cluster, job, status)
         self.assertIn("small/ckpt", str(status))
@@ -146,7 +150,7 @@ class CheckpointsTest(FaultTest):
             self.wait_for_epochs(cluster, name, 8)
             time.sleep(0.3)
             manifests = glob.glob(os.path.join(self.folder, "ckpt", name,
-                                               "*.json"))
+                                               "*.checkpoint"))
             self.assertLessEqual(len(manifests), 3, manifests)
             self.assertGreaterEqual(len(manifests), 1)
             self.succeed(cluster, name)
