@@ -1,0 +1,538 @@
+#include "tests/sim/sim_scheduler.h"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/checkpoint/checkpoint_folder.h"
+#include "common/checkpoint/manifest.h"
+#include "common/status/status_macros.h"
+#include "common/version/version.h"
+#include "common/wire/dataset_codec.h"
+#include "common/wire/replica_codec.h"
+#include "scheduler/io/job_record.h"
+#include "scheduler/service/order_codec.h"
+#include "scheduler/service/replica_order_codec.h"
+#include "tests/sim/sim_disk.h"
+#include "tests/sim/sim_server.h"
+#include "tests/sim/sim_worker.h"
+
+namespace seraph::testing {
+namespace {
+
+using absl::Milliseconds;
+
+}  // namespace
+
+SimScheduler::SimScheduler(ClusterWorld* world, int machine,
+                           SimSchedulerDisk* disk, SchedulerOptions options)
+    : world_(*world),
+      loop_(*world->loop),
+      machine_(machine),
+      disk_(*disk),
+      options_(std::move(options)),
+      clock_(world->loop->ClockOf(machine)) {}
+
+SimScheduler::~SimScheduler() { *alive_ = false; }
+
+Moment SimScheduler::Now() const {
+  return {clock_->Now(), absl::FromUnixSeconds(1'700'000'000) + loop_.now()};
+}
+
+void SimScheduler::Start() {
+  term_ = ++disk_.term;
+  auto core = SchedulerCore::Restore(options_, disk_.records, Now());
+  if (!core.ok()) {
+    world_.checker->Report(
+        absl::StrCat("the stored state: ", core.status().ToString()));
+    return;
+  }
+  core_ = *std::move(core);
+  Tick();
+}
+
+std::unique_ptr<BlobFolder> SimScheduler::OpenFolder(const std::string& path) {
+  return world_.disk->Open(path, alive_);
+}
+
+void SimScheduler::Tick() {
+  loop_.After(world_.timeout / 10, machine_, "tick", [this] { Tick(); });
+  Handle(TimePassed{}).IgnoreError();
+}
+
+absl::Status SimScheduler::Handle(const Event& event) {
+  if (dead_) return absl::UnavailableError("the scheduler dies");
+  Outcome outcome = core_->Handle(event, Now());
+  if (!outcome.fatal.ok()) {
+    world_.checker->Report(
+        absl::StrCat("the scheduler: ", outcome.fatal.ToString()));
+  }
+  const Death how =
+      outcome.writes.empty() || death == nullptr ? Death::kNone : death();
+  if (how != Death::kNone) dead_ = true;
+  if (how != Death::kBeforeCommit) {
+    for (const StateWrite& write : outcome.writes) {
+      loop_.Tell(machine_, [&] {
+        return absl::StrCat("stores ", write.key,
+                            write.value.has_value() ? "" : " (gone)");
+      });
+      if (write.value.has_value()) {
+        disk_.records[write.key] = *write.value;
+      } else {
+        disk_.records.erase(write.key);
+      }
+    }
+  }
+  if (how != Death::kNone) return absl::UnavailableError("the scheduler dies");
+  for (Order& order : outcome.orders) queue_.push_back(std::move(order));
+  if (!carrying_) {
+    carrying_ = true;
+    while (!queue_.empty() && !dead_) {
+      Orders batch;
+      batch.swap(queue_);
+      for (Order& order : batch) Carry(std::move(order));
+    }
+    carrying_ = false;
+  }
+  return outcome.status;
+}
+
+void SimScheduler::Reply(OrderId id, absl::StatusOr<ReplyBody> body) {
+  if (id == 0) return;
+  seraph::Reply reply;
+  reply.order = id;
+  reply.status = body.status();
+  if (body.ok()) reply.body = *std::move(body);
+  Handle(OrderReplied{std::move(reply)}).IgnoreError();
+}
+
+// What each kind of order does.
+struct SimScheduler::CarryOut {
+  SimScheduler& it;
+  Order& order;
+
+  ClusterWorld& world() const { return it.world_; }
+  absl::Duration timeout() const { return it.world_.call_timeout; }
+
+  // A call of a node; `serve` finds who lives there then.
+  template <typename Answer, typename Serve, typename Decode>
+  void CallNode(const char* what, absl::Duration timeout, Serve serve,
+                Decode decode) {
+    SimScheduler* scheduler = &it;
+    const OrderId id = order.id;
+    it.loop_.Tell(it.machine_, [&] {
+      return absl::StrCat("orders ", order.to->name, ": ", what, " #", id);
+    });
+    world().network->Call<Answer>(
+        it.machine_, world().machine_of.at(order.to->name), what, timeout,
+        serve, [scheduler, id, what, decode](absl::StatusOr<Answer> answer) {
+          scheduler->loop_.Tell(scheduler->machine_, [&] {
+            return absl::StrCat(what, " #", id, ": ",
+                                answer.status().ToString());
+          });
+          if (answer.ok()) {
+            scheduler->Reply(id, decode(*answer));
+          } else {
+            scheduler->Reply(id, answer.status());
+          }
+        });
+  }
+
+  template <typename Answer, typename Request, typename Decode>
+  void CallServer(const char* what, Request request,
+                  void (SimServer::*method)(const Request&,
+                                            SimServer::Then<Answer>),
+                  absl::Duration timeout, Decode decode) {
+    if constexpr (requires { request.set_term(0); }) {
+      request.set_term(it.term_);
+    }
+    const int to = world().machine_of.at(order.to->name);
+    CallNode<Answer>(
+        what, timeout,
+        [world = &world(), to, method, request](auto answer) {
+          SimServer* server = world->ServerAt(to);
+          if (server != nullptr) (server->*method)(request, answer);
+        },
+        decode);
+  }
+
+  template <typename Request>
+  void CallWorker(const char* what, Request request,
+                  absl::Status (SimWorker::*method)(const Request&)) {
+    request.set_term(it.term_);
+    const int to = world().machine_of.at(order.to->name);
+    CallNode<int>(
+        what, timeout(),
+        [world = &world(), to, method, request](auto answer) {
+          SimWorker* worker = world->WorkerAt(to);
+          if (worker == nullptr) return;
+          const absl::Status status = (worker->*method)(request);
+          if (status.ok()) {
+            answer(1);
+          } else {
+            answer(status);
+          }
+        },
+        [](int) { return absl::StatusOr<ReplyBody>(ReplyBody()); });
+  }
+
+  template <typename Answer>
+  static absl::StatusOr<ReplyBody> Nothing(const Answer&) {
+    return ReplyBody();
+  }
+
+  // Work of the shell, which takes a while.
+  void Here(const char* what, std::function<absl::StatusOr<ReplyBody>()> work) {
+    SimScheduler* scheduler = &it;
+    it.loop_.After(it.loop_.Between(absl::Microseconds(100), Milliseconds(5)),
+                   it.machine_, what, [scheduler, id = order.id, work] {
+                     scheduler->Reply(id, work());
+                   });
+  }
+
+  // To workers ----------------------------------------------------------------
+
+  void operator()(const ScanPiece& piece) {
+    const auto request = ScanRequestOf(order.job, *order.to, piece);
+    const int to = world().machine_of.at(order.to->name);
+    CallNode<v1::ScanReply>(
+        "scan", timeout(),
+        [world = &world(), to, request](auto answer) {
+          SimWorker* worker = world->WorkerAt(to);
+          if (worker != nullptr) answer(worker->Scan(request));
+        },
+        [](const v1::ScanReply& reply) -> absl::StatusOr<ReplyBody> {
+          SERAPH_ASSIGN_OR_RETURN(DatasetFacts facts, FromProto(reply.facts()));
+          return facts;
+        });
+  }
+
+  void operator()(const RunRanks& run) {
+    CallWorker("run ranks", RunRanksRequestOf(order.job, *order.to, run),
+               &SimWorker::RunRanks);
+  }
+
+  void operator()(const UpdatePlacements& update) {
+    CallWorker("update placements",
+               UpdateRequestOf(order.job, *order.to, update),
+               &SimWorker::UpdatePlacements);
+  }
+
+  void operator()(const StopJob&) {
+    v1::StopJobRequest request;
+    request.set_incarnation(order.to->incarnation);
+    ToProto(order.job, request.mutable_job());
+    CallWorker("stop job", request, &SimWorker::StopJob);
+  }
+
+  // To servers ----------------------------------------------------------------
+
+  void operator()(const AssignPartitions& assign) {
+    if (order.job.generation > 1 && world().job->is_witness) {
+      // Told once for each generation.
+      std::vector<Clock> cut;
+      if (assign.restore.has_value()) {
+        cut = it.disk_.cuts[assign.restore->manifest];
+      }
+      world().checker->WentBack(order.job.generation, cut);
+    }
+    auto request = AssignRequestOf(order.job, *order.to, assign);
+    request.clear_proof();  // All machines see one disk here.
+    CallServer<v1::AssignPartitionsReply>(
+        "assign", request, &SimServer::AssignPartitions, 2 * timeout(),
+        [](const v1::AssignPartitionsReply& reply)
+            -> absl::StatusOr<ReplyBody> {
+          return Placed{reply.incarnation(), reply.generation()};
+        });
+  }
+
+  void operator()(const ConfigureReplicas& configure) {
+    CallServer<v1::ConfigureReply>(
+        "configure", ConfigureRequestOf(order.job, *order.to, configure),
+        &SimServer::Configure, timeout(), ConfiguredOf);
+  }
+
+  void operator()(const RecruitReplica& recruit) {
+    CallServer<v1::RecruitReply>(
+        "recruit", RecruitRequestOf(order.job, *order.to, recruit),
+        &SimServer::Recruit, 3 * timeout(),
+        [](const v1::RecruitReply& reply) -> absl::StatusOr<ReplyBody> {
+          return Recruited{reply.epoch(), reply.recruit()};
+        });
+  }
+
+  void operator()(const HandOver& hand_over) {
+    CallServer<v1::HandOverReply>(
+        "hand over", HandOverRequestOf(order.job, *order.to, hand_over),
+        &SimServer::HandOver, timeout(),
+        [](const v1::HandOverReply& reply) -> absl::StatusOr<ReplyBody> {
+          return HandedOver{FromProto(reply.last())};
+        });
+  }
+
+  void operator()(const BeginCut& begin) {
+    CallServer<v1::BeginCutReply>(
+        "begin cut", BeginCutRequestOf(order.job, *order.to, begin),
+        &SimServer::BeginCut, timeout(), [](const v1::BeginCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutClocksOf(reply.clocks()));
+        });
+  }
+
+  void operator()(const TakeCut& take) {
+    CallServer<v1::TakeCutReply>(
+        "take cut", TakeCutRequestOf(order.job, *order.to, take),
+        &SimServer::TakeCut, timeout(), [](const v1::TakeCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutClocksOf(reply.clocks()));
+        });
+  }
+
+  void operator()(const WriteCut& write) {
+    CallServer<v1::WriteCutReply>(
+        "write cut", WriteCutRequestOf(order.job, *order.to, write),
+        &SimServer::WriteCut, 10 * timeout(),
+        [](const v1::WriteCutReply& reply) {
+          return absl::StatusOr<ReplyBody>(CutWrittenOf(reply));
+        });
+  }
+
+  void operator()(const DropCut& drop) {
+    CallServer<v1::DropCutReply>(
+        "drop cut", DropCutRequestOf(order.job, *order.to, drop),
+        &SimServer::DropCut, timeout(), Nothing<v1::DropCutReply>);
+  }
+
+  void operator()(const ReadLedger& read) {
+    v1::ReadLedgerRequest request;
+    ToProto(order.job, request.mutable_job());
+    request.set_from_epoch(read.from_epoch);
+    request.set_incarnation(order.to->incarnation);
+    CallServer<v1::ReadLedgerReply>(
+        "read ledger", request, &SimServer::ReadLedger, timeout(),
+        [](const v1::ReadLedgerReply& reply) -> absl::StatusOr<ReplyBody> {
+          return ReadingOf(reply);
+        });
+  }
+
+  void operator()(const DropJob&) {
+    v1::DropJobRequest request;
+    ToProto(order.job, request.mutable_job());
+    CallServer<v1::DropJobReply>("drop job", request, &SimServer::DropJob,
+                                 timeout(), Nothing<v1::DropJobReply>);
+  }
+
+  // To the shell --------------------------------------------------------------
+
+  void operator()(const ResolveFiles& resolve) {
+    SimScheduler* scheduler = &it;
+    Here("resolve files", [scheduler, resolve]() -> absl::StatusOr<ReplyBody> {
+      if (resolve.checkpoints.has_value()) {
+        const auto folder =
+            scheduler->OpenFolder(resolve.checkpoints->directory);
+        SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<BlobWriter> token,
+                                folder->Create(resolve.checkpoints->token));
+        SERAPH_RETURN_IF_ERROR(token->Append("token"));
+        SERAPH_RETURN_IF_ERROR(token->Sync());
+      }
+      return scheduler->world_.job->files;
+    });
+  }
+
+  void operator()(const WriteManifest& write) {
+    SimScheduler* scheduler = &it;
+    Here("write manifest",
+         [scheduler, job = order.job, write]() -> absl::StatusOr<ReplyBody> {
+           const auto folder = scheduler->OpenFolder(write.directory);
+           CheckpointManifest manifest;
+           manifest.seraph_version = kVersion;
+           manifest.job_id = job.id;
+           manifest.job_name = write.plan->spec.name;
+           manifest.generation = job.generation;
+           manifest.cut = write.cut;
+           manifest.time = scheduler->Now().wall;
+           manifest.clocks = write.clocks;
+           manifest.tables = write.plan->tables;
+           manifest.parts = write.parts;
+           manifest.job_yaml = write.plan->yaml;
+           manifest.state = JobRecordJson(write.view);
+           CheckpointFolder checkpoints(folder.get());
+           ManifestWritten written;
+           SERAPH_ASSIGN_OR_RETURN(written.manifest,
+                                   checkpoints.Write(manifest));
+           ++scheduler->world_.counts["checkpoints"];
+           scheduler->disk_.cuts[written.manifest] = write.clocks;
+           return written;
+         });
+  }
+
+  void operator()(const PruneCheckpoints& prune) {
+    SimScheduler* scheduler = &it;
+    Here("prune",
+         [scheduler, job = order.job.id, prune]() -> absl::StatusOr<ReplyBody> {
+           const auto folder = scheduler->OpenFolder(prune.directory);
+           CheckpointFolder checkpoints(folder.get());
+           SERAPH_RETURN_IF_ERROR(
+               checkpoints.Prune(job, prune.keep, prune.newest).status());
+           return ReplyBody();
+         });
+  }
+
+  void operator()(const AnswerPerson&) {}
+
+  void operator()(const LoadInitModel&) {
+    Here("load", [] { return absl::StatusOr<ReplyBody>(ReplyBody()); });
+  }
+
+  void operator()(const MergeScores&) {
+    Here("merge", [] { return absl::StatusOr<ReplyBody>(MergedScores{}); });
+  }
+
+  void operator()(const ExportModel& body);
+
+  void operator()(const PublishModel& body) {
+    SimScheduler* scheduler = &it;
+    Here("publish",
+         [scheduler, exported = body.exported,
+          job = order.job]() -> absl::StatusOr<ReplyBody> {
+           auto node = scheduler->exported_.extract(exported);
+           if (node.empty()) return absl::CancelledError("it was given up");
+           scheduler->disk_.models[job.id] = std::move(node.mapped());
+           return Published{.digest = "sha256:sim", .warning = ""};
+         });
+  }
+
+  // Without a reply -----------------------------------------------------------
+
+  void operator()(const Abandon& abandon) { it.exported_.erase(abandon.order); }
+
+  void operator()(const AnswerEpoch& answer) {
+    auto node = it.waiters_.extract(answer.waiter);
+    if (node.empty()) return;
+    if (answer.status.ok()) {
+      node.mapped()(answer.stop);
+    } else {
+      node.mapped()(answer.status);
+    }
+  }
+
+  void operator()(const LogLine& line) {
+    it.loop_.Tell(it.machine_,
+                  [&] { return absl::StrCat("log: ", line.text); });
+  }
+
+  void operator()(const NoteLostNode& note) {
+    ++world().counts["called dead"];
+    it.loop_.Tell(it.machine_, [&] {
+      return absl::StrCat("node ", note.node.name, " (", note.node.incarnation,
+                          ") ", note.what);
+    });
+  }
+
+  void operator()(const WriteRecord&) {}
+  void operator()(const RemoveFiles&) {}
+  void operator()(const ForgetJob&) {}
+};
+
+void SimScheduler::Carry(Order order) {
+  std::visit(CarryOut{*this, order}, order.body);
+}
+
+// Reads all partitions, one after the other as far as they answer.
+void SimScheduler::CarryOut::operator()(const ExportModel& body) {
+  struct Export {
+    SimSchedulerDisk::Model model;
+    size_t missing = 0;
+    absl::Status status;
+  };
+  auto all = std::make_shared<Export>();
+  const std::vector<PartitionPlacement>& placements = body.plan->partitions;
+  all->model.generation = order.job.generation;
+  all->model.tables.resize(body.plan->tables.size());
+  all->missing = placements.size();
+  SimScheduler* scheduler = &it;
+  for (const PartitionPlacement& placement : placements) {
+    v1::ExportPartitionRequest request;
+    ToProto(order.job, request.mutable_job());
+    request.set_table(placement.table);
+    request.set_partition(placement.partition);
+    request.set_incarnation(placement.primary.incarnation);
+    const auto at = world().machine_of.find(placement.primary.name);
+    const int to = at == world().machine_of.end() ? it.machine_ : at->second;
+    using Rows = std::map<Key, std::vector<float>>;
+    world().network->Call<Rows>(
+        it.machine_, to, "export", 4 * timeout(),
+        [world = &world(), to, request](auto answer) {
+          SimServer* server = world->ServerAt(to);
+          if (server != nullptr) server->ExportPartition(request, answer);
+        },
+        [scheduler, all, table = placement.table,
+         id = order.id](absl::StatusOr<Rows> rows) {
+          if (rows.ok()) {
+            all->model.tables[table].insert(rows->begin(), rows->end());
+          } else {
+            all->status = rows.status();
+          }
+          if (--all->missing > 0) return;
+          if (!all->status.ok()) return scheduler->Reply(id, all->status);
+          scheduler->exported_[id] = std::move(all->model);
+          scheduler->Reply(id, ReplyBody(Exported{}));
+        });
+  }
+}
+
+// Calls
+// --------------------------------------------------------------------------
+
+void SimScheduler::Register(const Node& node, uint64_t term,
+                            std::vector<HeldPartition> held,
+                            Then<uint64_t> then) {
+  NodeRegistered event;
+  event.node = node;
+  event.held = std::move(held);
+  const absl::Status status = Handle(event);
+  if (!status.ok()) return then(status);
+  then(term_);
+}
+
+void SimScheduler::Heartbeat(const NodeHeartbeat& event, Then<uint64_t> then) {
+  const absl::Status status = Handle(event);
+  if (!status.ok()) return then(status);
+  then(term_);
+}
+
+void SimScheduler::ReportRank(const v1::ReportRankRequest& request,
+                              Then<int> then) {
+  RankEnded event;
+  event.job = FromProto(request.job());
+  event.rank = FromProto(request.rank());
+  event.incarnation = request.incarnation();
+  if (request.code() != 0) {
+    event.status = absl::Status(static_cast<absl::StatusCode>(request.code()),
+                                request.message());
+  }
+  const absl::Status status = Handle(event);
+  if (!status.ok()) return then(status);
+  then(1);
+}
+
+void SimScheduler::FinishEpoch(const SimShare& share, Then<bool> then) {
+  EpochShared event;
+  event.job = share.job;
+  event.share.rank = share.rank;
+  event.share.epoch = share.epoch;
+  event.share.sums = share.sums;
+  event.waiter = ++last_waiter_;
+  waiters_[event.waiter] = then;
+  const absl::Status status = Handle(event);
+  if (status.ok()) return;
+  waiters_.erase(event.waiter);
+  then(status);
+}
+
+void SimScheduler::Submit(const JobSubmitted& event, Then<std::string> then) {
+  const absl::Status status = Handle(event);
+  if (!status.ok()) return then(status);
+  then(event.id);
+}
+
+}  // namespace seraph::testing

@@ -1,0 +1,108 @@
+// The scheduler of a simulated cluster, in one of its lives.
+#ifndef SERAPH_TESTS_SIM_SIM_SCHEDULER_H_
+#define SERAPH_TESTS_SIM_SIM_SCHEDULER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/cluster/held_partition.h"
+#include "common/cluster/node.h"
+#include "common/io/blob_folder.h"
+#include "proto/cluster.pb.h"
+#include "scheduler/core/scheduler_core.h"
+#include "scheduler/job/order.h"
+#include "scheduler/store/state_write.h"
+#include "tests/sim/cluster_world.h"
+
+namespace seraph::testing {
+
+// A rank's share of the end of an epoch.
+struct SimShare {
+  JobRef job;
+  RankRef rank;
+  uint32_t epoch = 0;
+  std::vector<double> sums;
+  // It was computed from parameters that had moved on: must not be taken.
+  bool saw_later = false;
+};
+
+// What outlives it.
+struct SimSchedulerDisk {
+  StateRecords records;
+  uint64_t term = 0;
+  // Of models that have got their names: by table, the rows.
+  struct Model {
+    uint64_t generation = 0;
+    std::vector<std::map<Key, std::vector<float>>> tables;
+  };
+  std::map<std::string, Model> models;             // By job.
+  std::map<std::string, std::vector<Clock>> cuts;  // By manifest.
+};
+
+// SchedulerCore (real) with its shell: commits, then carries orders out by the
+// real codecs. It may die in between.
+class SimScheduler {
+ public:
+  template <typename T>
+  using Then = std::function<void(absl::StatusOr<T>)>;
+
+  SimScheduler(ClusterWorld* world, int machine, SimSchedulerDisk* disk,
+               SchedulerOptions options);
+  ~SimScheduler();
+
+  void Start();
+
+  // Calls of nodes and clients.
+  void Register(const Node& node, uint64_t term,
+                std::vector<HeldPartition> held, Then<uint64_t> then);
+  void Heartbeat(const NodeHeartbeat& event, Then<uint64_t> then);
+  void ReportRank(const v1::ReportRankRequest& request, Then<int> then);
+  void FinishEpoch(const SimShare& share, Then<bool> then);
+  void Submit(const JobSubmitted& event, Then<std::string> then);
+
+  const SchedulerCore& core() const { return *core_; }
+  uint64_t term() const { return term_; }
+
+  // Called with each outcome's writes, before they are committed: whether the
+  // scheduler dies, before or behind the commit.
+  enum class Death { kNone, kBeforeCommit, kBehindCommit };
+  std::function<Death()> death;
+
+ private:
+  struct CarryOut;
+  friend struct CarryOut;
+
+  Moment Now() const;
+  absl::Status Handle(const Event& event);
+  void Carry(Order order);
+  void Reply(OrderId id, absl::StatusOr<ReplyBody> body);
+  void Tick();
+  std::unique_ptr<BlobFolder> OpenFolder(const std::string& path);
+
+  ClusterWorld& world_;
+  SimLoop& loop_;
+  const int machine_;
+  SimSchedulerDisk& disk_;
+  const SchedulerOptions options_;
+  const MonotonicClock* const clock_;
+  uint64_t term_ = 0;
+  std::unique_ptr<SchedulerCore> core_;
+  bool dead_ = false;
+  Orders queue_;
+  bool carrying_ = false;
+  uint64_t last_waiter_ = 0;
+  std::map<uint64_t, Then<bool>> waiters_;
+  std::map<OrderId, SimSchedulerDisk::Model> exported_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace seraph::testing
+
+#endif  // SERAPH_TESTS_SIM_SIM_SCHEDULER_H_
