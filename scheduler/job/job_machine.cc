@@ -210,7 +210,10 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
   const bool other_life =
       status.code() == absl::StatusCode::kFailedPrecondition &&
       ReasonOf(status) != "FOLDER_NOT_SHARED";
-  if (IsTransient(status) || other_life) {
+  // The ledger's partition has another primary by now.
+  const bool moved = std::holds_alternative<ReadLedger>(order.body) &&
+                     absl::IsNotFound(status);
+  if (IsTransient(status) || other_life || moved) {
     if (std::holds_alternative<ReadLedger>(order.body)) {
       next_reading_ = now.steady + options_.ledger_interval;
       return;
