@@ -299,6 +299,8 @@ TEST_F(ClusterAgentTest, WhoHearsOfAnotherTermRegistersAgain) {
   diary_.WaitFor("heartbeat");
   scheduler_.SetTerm(2);
   diary_.WaitFor("register", 2);
+  // The next one says that the answer has come.
+  diary_.WaitFor("heartbeat", diary_.Count("heartbeat") + 1);
   agent_->Stop();
   EXPECT_EQ(terms_.highest(), 2);
   EXPECT_THAT(diary_.Without("heartbeat"),
