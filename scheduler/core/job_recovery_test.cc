@@ -66,6 +66,22 @@ class JobRecoveryTest : public ::testing::Test {
 
 // Ranks -----------------------------------------------------------------------
 
+// The ledger's partition has another primary, and the order went to the old
+// one.
+TEST_F(JobRecoveryTest, ALedgerThatHasMovedIsReadAgain) {
+  cluster_.AddServers(1);
+  cluster_.AddWorkers(1);
+  const std::string job = cluster_.Submit(JobOf(1));
+  cluster_.FailNext<ReadLedger>(
+      absl::NotFoundError("the ledger is not led here"));
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning)
+      << cluster_.View(job).error;
+  cluster_.FailNext<ReadLedger>(
+      absl::NotFoundError("the ledger is not led here"));
+  ExpectSuccess(job);
+}
+
 TEST_F(JobRecoveryTest, OnlyTheRanksOfADeadWorkerAreHandedOutAnew) {
   cluster_.AddServers(1);
   cluster_.AddWorkers(2);
