@@ -543,6 +543,17 @@ TEST_F(SchedulerTest, AnOldCopyOfTheStateIsRefusedByWhoHasSeenMore) {
                AllOf(HasSubstr("heard of term 2"), HasSubstr("old copy"))));
 }
 
+TEST_F(SchedulerTest, TheOnlyServerIsNotDrained) {
+  RegisterNodes();
+  v1::DrainRequest drain;
+  drain.set_name("s");
+  EXPECT_THAT(Call(cluster_->async(), &Cluster::Drain, drain, {}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  drain.set_name("x");
+  EXPECT_THAT(Call(cluster_->async(), &Cluster::Drain, drain, {}).status(),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
 TEST_F(SchedulerTest, UnknownJobsAreNotFound) {
   constexpr auto kNotFound = absl::StatusCode::kNotFound;
   v1::GetJobRequest get;

@@ -66,6 +66,22 @@ class JobRecoveryTest : public ::testing::Test {
 
 // Ranks -----------------------------------------------------------------------
 
+// The ledger's partition has another primary, and the order went to the old
+// one.
+TEST_F(JobRecoveryTest, ALedgerThatHasMovedIsReadAgain) {
+  cluster_.AddServers(1);
+  cluster_.AddWorkers(1);
+  const std::string job = cluster_.Submit(JobOf(1));
+  cluster_.FailNext<ReadLedger>(
+      absl::NotFoundError("the ledger is not led here"));
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning)
+      << cluster_.View(job).error;
+  cluster_.FailNext<ReadLedger>(
+      absl::NotFoundError("the ledger is not led here"));
+  ExpectSuccess(job);
+}
+
 TEST_F(JobRecoveryTest, OnlyTheRanksOfADeadWorkerAreHandedOutAnew) {
   cluster_.AddServers(1);
   cluster_.AddWorkers(2);
@@ -80,6 +96,26 @@ TEST_F(JobRecoveryTest, OnlyTheRanksOfADeadWorkerAreHandedOutAnew) {
   EXPECT_EQ(cluster_.View(job).recoveries, 1u);
   EXPECT_THAT(cluster_.CarriedOut<StopJob>(), IsEmpty());
   EXPECT_THAT(cluster_.CarriedOut<DropJob>(), IsEmpty());
+  ExpectSuccess(job);
+}
+
+TEST_F(JobRecoveryTest, TheRanksOfADrainingWorkerGoWhereThereIsRoom) {
+  cluster_.AddServers(1);
+  cluster_.AddWorkers(2, /*slots=*/3);
+  const std::string job = cluster_.Submit(JobOf(4));
+  ASSERT_THAT(cluster_.Handle(NodeDrained{"w2"}).status, IsOk());
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster_.LifeOf(job, 1).worker.name, "w1");
+  EXPECT_EQ(cluster_.LifeOf(job, 3).worker.name, "w2") << "w1 is full";
+  EXPECT_THAT(AttemptsOf(job, 3), ::testing::ElementsAre(1));
+  const uint64_t w2 = cluster_.node("w2").incarnation;
+  EXPECT_FALSE(cluster_.core().IsDrained(w2));
+  cluster_.Register("w3", NodeRole::kWorker, /*slots=*/3);
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_THAT(AttemptsOf(job, 0), ::testing::ElementsAre(1));
+  EXPECT_THAT(AttemptsOf(job, 3), ::testing::ElementsAre(1, 2));
+  EXPECT_NE(cluster_.LifeOf(job, 3).worker.name, "w2");
+  EXPECT_TRUE(cluster_.core().IsDrained(w2));
   ExpectSuccess(job);
 }
 

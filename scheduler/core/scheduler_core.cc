@@ -311,7 +311,10 @@ ClusterNodes SchedulerCore::FindNodes() const {
     room.node = std::move(server);
   }
   for (Node& worker : registry_.Alive(NodeRole::kWorker)) {
-    if (registry_.IsDraining(worker.incarnation)) continue;
+    if (registry_.IsDraining(worker.incarnation)) {
+      nodes.draining.insert(worker.incarnation);
+      continue;
+    }
     WorkerRoom& room = nodes.workers.emplace_back();
     for (const auto& [id, job] : jobs_) room.taken += job->RanksOn(worker);
     room.node = std::move(worker);

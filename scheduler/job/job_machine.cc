@@ -105,6 +105,7 @@ bool JobMachine::HoldsSomethingOn(uint64_t incarnation) const {
 void JobMachine::Advance(ClusterNodes* nodes, Moment now, Orders* out) {
   if (view_.state != JobState::kRunning || publishing_) return;
   if (view_.phase == JobPhase::kRecovering) return Recover(nodes, now, out);
+  EmptyDraining(*nodes, now, out);
   HandOut(nodes, now, out);
   if (HasTables()) {
     map_->Plan(nodes->servers, cuts_ == nullptr || !cuts_->taking(),

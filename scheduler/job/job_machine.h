@@ -55,6 +55,7 @@ struct JobMachineOptions {
 struct ClusterNodes {
   std::vector<ServerRoom> servers;
   std::vector<WorkerRoom> workers;  // None that drains.
+  std::set<uint64_t> draining;      // Workers that do: incarnations.
 };
 
 // PENDING -> RUNNING {scanning, placing, loading, training, exporting}
@@ -196,6 +197,7 @@ class JobMachine {
   // job_ranks.cc
   void LoseWorker(const Node& worker, absl::string_view what, Moment now,
                   Orders* out);
+  void EmptyDraining(const ClusterNodes& nodes, Moment now, Orders* out);
   void HandOut(ClusterNodes* nodes, Moment now, Orders* out);
   void RunRanksOn(const Node& worker, const std::vector<uint32_t>& ranks,
                   Moment now, Orders* out);

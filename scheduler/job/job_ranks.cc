@@ -27,6 +27,36 @@ void JobMachine::LoseWorker(const Node& worker, absl::string_view what,
       now, out);
 }
 
+// Their ranks go where there is room; without room they stay.
+void JobMachine::EmptyDraining(const ClusterNodes& nodes, Moment now,
+                               Orders* out) {
+  if (nodes.draining.empty() || view_.phase != JobPhase::kTraining) return;
+  std::vector<WorkerRoom> rooms = nodes.workers;
+  // Those that wait already come first.
+  for (size_t i = roster_.Waiting().size(); i > 0; --i) {
+    WorkerRoom* room = FindRoom(absl::MakeSpan(rooms), arithmetic_, 0);
+    if (room == nullptr) return;
+    ++room->taken;
+  }
+  for (const Node& worker : roster_.Workers()) {
+    if (!nodes.draining.contains(worker.incarnation)) continue;
+    std::vector<uint32_t> moved;
+    for (const uint32_t rank : roster_.RanksOf(worker)) {
+      WorkerRoom* room = FindRoom(absl::MakeSpan(rooms), arithmetic_, 0);
+      if (room == nullptr) break;
+      ++room->taken;
+      roster_.TakeFrom(rank);
+      moved.push_back(rank);
+    }
+    if (moved.empty()) continue;
+    roster_.Excuse(now.steady);
+    Changed();
+    Log(absl::StrCat(Describe(worker), " drains; ", RanksText(moved),
+                     moved.size() == 1 ? " goes" : " go", " elsewhere"),
+        now, out);
+  }
+}
+
 void JobMachine::HandOut(ClusterNodes* nodes, Moment now, Orders* out) {
   const std::vector<uint32_t> waiting = roster_.Waiting();
   if (waiting.empty()) return;

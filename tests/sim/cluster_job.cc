@@ -125,6 +125,9 @@ ClusterJob ChooseJob(SimLoop* loop) {
       if (validates) job.validation.push_back(MakeRecords(2, r, 1 + r % 2));
     }
   }
+  // As it comes out of a job file: stored and read again it is the same.
+  spec.model.loss = LossOf(spec.model);
+  spec = *ParseJobSpec(ToYaml(spec), "sim.yaml", {});
   auto tables = JobTables(spec, spec.model.classes, 1);
   job.tables = *std::move(tables);
   job.witness.tables = job.tables;

@@ -69,6 +69,7 @@ class ClusterSim {
   struct NodeLife {
     Node node;
     bool registered = false;
+    uint64_t term = 0;  // Of the scheduler with which it is registered.
     std::unique_ptr<SimServer> server;
     std::unique_ptr<SimWorker> worker;
   };
@@ -308,7 +309,9 @@ class ClusterSim {
       NodeLife& life = nodes_.at(machine);
       if (term.ok()) {
         TermsOf(life)->Heard(*term);
-        life.registered = true;
+        // Another scheduler is to be told what is held.
+        life.registered = !life.registered || life.term == *term;
+        if (life.registered) life.term = *term;
       } else if (absl::IsNotFound(term.status())) {
         life.registered = false;
       }

@@ -969,6 +969,9 @@ class PartitionSim {
         if (!server.host->partition()->holds()) {
           checker_->Report(
               absl::StrCat(member.name, " is in sync and holds nothing"));
+        } else if (server.host->partition()->State().divergent) {
+          checker_->Report(
+              absl::StrCat(member.name, " is in sync and divergent"));
         }
       }
     }

@@ -10,6 +10,7 @@
 
 #include "common/base/planted_bug.h"
 #include "gtest/gtest.h"
+#include "tests/sim/cluster_sim.h"
 #include "tests/sim/partition_sim.h"
 #include "tests/sim/sim_seeds.h"
 
@@ -50,6 +51,9 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim, "holds nothing"),
       SERAPH_PLANTED(PromoteWithoutCollecting, RunPartitionSim),
       SERAPH_PLANTED(RecruitDeathBlocks, RunPartitionSim),
+      SERAPH_PLANTED(DropOverwritten, RunClusterSim),
+      SERAPH_PLANTED(StoreLazyDecayAtCheckpoint, RunClusterSim),
+      SERAPH_PLANTED(RollbackWithoutGeneration, RunClusterSim),
 #undef SERAPH_PLANTED
   };
   return *all;

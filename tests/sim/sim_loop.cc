@@ -11,7 +11,7 @@ namespace seraph::testing {
 namespace {
 
 // Of a recorded history; far more than anybody reads.
-constexpr size_t kMaxLines = 200'000;
+constexpr size_t kMaxLines = 2'000'000;
 
 }  // namespace
 

@@ -71,9 +71,12 @@ void SimNetwork::Deliver(int from, int to, const char* what,
                          absl::Duration delay, std::function<void()> arrive) {
   // The network's event: whoever lives there then takes it; a machine that is
   // stopped takes it when it goes on.
+  const uint64_t life = loop_.life(from);
   loop_.After(delay, SimLoop::kWorld, what,
-              [this, from, to, what, arrive = std::move(arrive)] {
-                if (IsCut(from, to)) {
+              [this, from, to, what, life, arrive = std::move(arrive)] {
+                // What a machine had not sent yet dies with it.
+                const bool died = !loop_.IsUp(from) || loop_.life(from) != life;
+                if (IsCut(from, to) || (died && loop_.Happens(0.5))) {
                   ++counts_.cut;
                   return;
                 }

@@ -329,6 +329,9 @@ struct SimScheduler::CarryOut {
       if (resolve.checkpoints.has_value()) {
         const auto folder =
             scheduler->OpenFolder(resolve.checkpoints->directory);
+        // It may be there: of a look at the files that was not answered.
+        const absl::Status gone = folder->Remove(resolve.checkpoints->token);
+        if (!gone.ok() && !absl::IsNotFound(gone)) return gone;
         SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<BlobWriter> token,
                                 folder->Create(resolve.checkpoints->token));
         SERAPH_RETURN_IF_ERROR(token->Append("token"));
@@ -470,7 +473,11 @@ void SimScheduler::CarryOut::operator()(const ExportModel& body) {
           if (rows.ok()) {
             all->model.tables[table].insert(rows->begin(), rows->end());
           } else {
-            all->status = rows.status();
+            // As the real shell: it is elsewhere, or elsewhere soon.
+            const bool moved = absl::IsNotFound(rows.status()) ||
+                               absl::IsFailedPrecondition(rows.status());
+            all->status = moved ? absl::AbortedError(rows.status().message())
+                                : rows.status();
           }
           if (--all->missing > 0) return;
           if (!all->status.ok()) return scheduler->Reply(id, all->status);

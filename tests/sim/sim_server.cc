@@ -59,11 +59,14 @@ class SimServer::Peers final : public PeerSender {
         },
         world.streams);
     const SimNetwork::Counts& after = world.network->counts();
-    if (world.streams && (after.lost > before.lost || after.cut > before.cut)) {
-      world.loop->After(world.loop->Between(Milliseconds(1), Milliseconds(50)),
+    // Noticed somewhat later, once for all that was lost until then.
+    if (world.streams && (after.lost > before.lost || after.cut > before.cut) &&
+        broken_.insert(to.incarnation).second) {
+      world.loop->After(world.loop->Between(Milliseconds(5), Milliseconds(50)),
                         server_.machine_, "link broken",
-                        [server = &server_, peer = to.incarnation] {
-                          server->jobs_->OnLinkBroken(peer);
+                        [this, peer = to.incarnation] {
+                          broken_.erase(peer);
+                          server_.jobs_->OnLinkBroken(peer);
                         });
     }
     if (forwards && world.dies != nullptr) world.dies(server_.machine_);
