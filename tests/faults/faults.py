@@ -133,6 +133,14 @@ class FaultTest(ClusterTest):
         return self.wait(cluster, job, lambda status: len(
             status["epochs"]) >= epochs, what=f"{epochs} epochs")
 
+    def told(self, cluster, job, text, seconds=30):
+        """Waits until the job's log has `text`."""
+        deadline = time.monotonic() + seconds
+        while text not in (logs := cluster.call("logs", job).stdout):
+            self.assertLess(time.monotonic(), deadline,
+                            f"no '{text}' in:\n{logs}")
+            time.sleep(0.02)
+
     def under_way(self, cluster, job):
         """Waits for a moment in the middle of the training, nobody's choice."""
         self.wait_for_epochs(cluster, job, self.random.randint(1, 5))

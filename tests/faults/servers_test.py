@@ -23,7 +23,7 @@ class ServersTest(FaultTest):
             self.under_way(cluster, name)
             cluster.kill(f"server-{self.random.randrange(3)}")
             # A third server takes the place of the lost copies.
-            self.in_sync(cluster, name, 1)
+            self.told(cluster, name, "the other copies take over")
             self.in_sync(cluster, name, 2)
             status = self.succeed(cluster, name)
         self.check_same_model(cluster, job, status)
