@@ -1,19 +1,38 @@
-// Pushes as fast as the servers take them, into a running asp job.
+// Pushes as fast as the servers take them, as the ranks of a running asp job.
 //
 //   push_load --scheduler=HOST:PORT --job=ID --partitions=N --clients=C
-//             --keys=K --seconds=S --seed=X
+//             --attempt=A [--keys=K] [--span=S] [--seconds=T] [--replicas=R]
+//             [--fill] [--checkpoints]
 //
-// Each client is a thread that pushes K sorted random keys of one partition at
-// a time and waits for the acknowledgement; it repeats a push that was not
-// acknowledged. Prints one JSON object:
-//   keys_per_second   acknowledged keys, after the first tenth of the time
+// Each client is a thread and a rank, in its attempt A, which has to be higher
+// than any before: the rank of a worker, or of an earlier load, ends by it. An
+// entry has K sorted random keys of the first S of a
+// partition; a client sends those of one clock to one partition after the
+// other, waits for each acknowledgement, and repeats what got none. With --fill
+// each key of the span is pushed once, so that later loads create no rows.
+// With --replicas it begins when every partition has so many copies. With
+// --checkpoints it makes one checkpoint after the other, with as much time
+// between two as the first of them took.
+//
+// Prints one JSON object:
+//   keys_per_second   acknowledged keys
+//   keys, cpu_seconds  acknowledged; of this process, meanwhile
 //   pushes, repeats   acknowledged ones; messages sent again
 //   latency_ms        {p50, p99, max} of a push, repeats and all
-//   longest_gap_ms    between two acknowledgements, of whichever clients: how
+//   gap_ms            between two acknowledgements, of whichever clients: how
 //                     long the whole stood still
+//   partition_gap_ms  the same of one partition, the longest of all
+//   replicas          copies of a partition at the end, the fewest of all
+//   checkpoints       [{seconds, ratio, gap_ms, gap_without_ms}]: of throughput
+//                     while one is made to the times before and after it; gaps
+//                     of a partition in these times
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -24,13 +43,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/clock.h"
 #include "common/base/draw.h"
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/notification.h"
 #include "common/rpc/call.h"
+#include "common/rpc/channel.h"
 #include "common/table/partitioning.h"
 #include "common/time/clock.h"
+#include "common/wire/cluster_codec.h"
 #include "nlohmann/json.hpp"
+#include "proto/jobs.grpc.pb.h"
 #include "proto/parameters.grpc.pb.h"
 #include "tests/faults/primary_finder.h"
 
@@ -38,18 +61,103 @@ namespace seraph::testing {
 namespace {
 
 using ParameterCalls = v1::Parameters::StubInterface::async_interface;
+using JobCalls = v1::Jobs::StubInterface::async_interface;
+
+// Batches of keys that a client has for each partition.
+constexpr uint64_t kBatches = 4;
 
 struct Options {
   std::string scheduler;
   std::string job;
   uint32_t partitions = 4;
-  int clients = 4;
-  uint64_t keys = 10000;
-  absl::Duration duration = absl::Seconds(4);
-  uint64_t seed = 1;
+  uint32_t clients = 8;
+  uint32_t attempt = 1;
+  uint64_t keys = 20000;
+  uint64_t span = 1 << 18;
+  absl::Duration duration = absl::Seconds(2);
+  int replicas = 1;
+  bool fill = false;
+  bool checkpoints = false;
 };
 
 absl::Duration Now() { return MonotonicClock::Real()->Now(); }
+
+void Pause(absl::Duration time) { Notification().WaitFor(time); }
+
+double CpuSeconds() {
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return double(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * double(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+struct Acknowledged {
+  absl::Duration when;
+  absl::Duration latency;
+  uint32_t partition = 0;
+  int sent = 1;
+};
+
+struct Window {
+  absl::Duration from;
+  absl::Duration to;
+
+  double seconds() const { return absl::ToDoubleSeconds(to - from); }
+};
+
+// What was acknowledged when, in this order.
+class History {
+ public:
+  History(std::vector<Acknowledged> all, uint32_t partitions)
+      : all_(std::move(all)), partitions_(partitions) {
+    std::sort(all_.begin(), all_.end(),
+              [](const auto& a, const auto& b) { return a.when < b.when; });
+  }
+
+  size_t CountIn(Window window) const {
+    return std::count_if(all_.begin(), all_.end(), [&](const auto& one) {
+      return window.from <= one.when && one.when < window.to;
+    });
+  }
+
+  double RateIn(Window window) const {
+    return CountIn(window) / window.seconds();
+  }
+
+  // The longest time without an acknowledgement of any partition ...
+  double GapMs(Window window) const {
+    return GapOf(window, [](const Acknowledged&) { return true; });
+  }
+  // ... and of one.
+  double PartitionGapMs(Window window) const {
+    double longest = 0;
+    for (uint32_t p = 0; p < partitions_; ++p) {
+      longest = std::max(longest, GapOf(window, [p](const Acknowledged& one) {
+                           return one.partition == p;
+                         }));
+    }
+    return longest;
+  }
+
+  const std::vector<Acknowledged>& all() const { return all_; }
+
+ private:
+  template <typename Counts>
+  double GapOf(Window window, Counts counts) const {
+    absl::Duration gap, last = window.from;
+    for (const Acknowledged& one : all_) {
+      if (one.when < window.from || one.when > window.to || !counts(one)) {
+        continue;
+      }
+      gap = std::max(gap, one.when - last);
+      last = one.when;
+    }
+    return absl::ToDoubleMilliseconds(std::max(gap, window.to - last));
+  }
+
+  std::vector<Acknowledged> all_;
+  const uint32_t partitions_;
+};
 
 class PushLoad {
  public:
@@ -61,131 +169,284 @@ class PushLoad {
     cut_.emplace(table);
   }
 
-  nlohmann::json Run() {
-    finder_.Search();
-    begin_ = Now();
+  std::optional<nlohmann::json> Run() {
+    if (!AwaitReplicas()) return std::nullopt;
     std::vector<std::thread> threads;
-    for (int client = 0; client < options_.clients; ++client) {
+    for (uint32_t client = 0; client < options_.clients; ++client) {
       threads.emplace_back([this, client] { RunClient(client); });
     }
+    while (ready_ + failed_ < int(options_.clients)) {
+      Pause(absl::Milliseconds(2));
+    }
+    const double cpu_before = CpuSeconds();
+    begin_ = Now();
+    begun_.Notify();
+    if (options_.checkpoints) MakeCheckpoints();
     for (std::thread& thread : threads) thread.join();
-    return Report();
+    const double cpu = CpuSeconds() - cpu_before;
+    if (failed_ > 0) return std::nullopt;
+    return Report(cpu);
   }
 
  private:
-  struct Acknowledged {
-    absl::Duration when;
-    absl::Duration latency;
-    int sent = 1;
-  };
-
-  void RunClient(int client) {
-    // As many batches as partitions, made once: the load is the servers'.
-    std::vector<std::string> batches;
+  // The fewest of all partitions.
+  int Replicas() {
+    finder_.Search();
+    int fewest = std::numeric_limits<int>::max();
     for (uint32_t p = 0; p < cut_->partitions(); ++p) {
-      batches.push_back(Keys(client, p));
+      const auto primary = finder_.Of(p);
+      fewest = std::min(fewest, primary.has_value() ? primary->replicas : 0);
     }
-    const std::string values(options_.keys * sizeof(float), '\0');
-    const uint64_t session = Draw(options_.seed, {1, uint64_t(client)}) | 1;
-    std::vector<uint64_t> pushed(cut_->partitions());
-    for (uint32_t n = client; Now() - begin_ < options_.duration; ++n) {
-      const uint32_t p = n % cut_->partitions();
-      v1::PushRequest request;
-      request.mutable_header()->mutable_job()->set_id(options_.job);
-      request.mutable_header()->mutable_job()->set_generation(1);
-      request.mutable_header()->set_session(session);
-      request.set_number(++pushed[p]);
-      v1::PushPart* part = request.add_parts();
-      part->set_partition(p);
-      part->set_key_count(options_.keys);
-      request.set_keys(batches[p]);
-      request.set_values(values);
-      if (!Push(std::move(request))) return;
+    return fewest;
+  }
+
+  bool AwaitReplicas() {
+    const absl::Duration begun = Now();
+    while (Replicas() < options_.replicas) {
+      if (Now() - begun > absl::Minutes(1)) {
+        std::cerr << "a partition has too few copies for a minute\n";
+        return false;
+      }
+      Pause(absl::Milliseconds(50));
+    }
+    return true;
+  }
+
+  void RunClient(uint32_t client) {
+    std::optional<Clock> clock = BeginAttempt(client);
+    if (!clock.has_value()) {
+      ++failed_;
+      return;
+    }
+    const std::vector<std::vector<std::string>> batches = MakeBatches(client);
+    const std::string values = Values(client);
+    ++ready_;
+    begun_.Wait();
+    const absl::Duration end =
+        options_.fill ? absl::InfiniteDuration() : begin_ + options_.duration;
+    for (uint64_t batch = 0; Now() < end; ++batch) {
+      if (options_.fill && batch == batches.size()) return;
+      for (uint32_t i = 0; i < cut_->partitions(); ++i) {
+        // All partitions have work at any time.
+        const uint32_t p = (i + client) % cut_->partitions();
+        const std::string& keys = batches[batch % batches.size()][p];
+        v1::PushRequest request;
+        FillHeader(client, request.mutable_header());
+        ToProto(*clock, request.mutable_clock());
+        v1::PushPart* part = request.add_parts();
+        part->set_partition(p);
+        part->set_key_count(keys.size() / sizeof(uint64_t));
+        request.set_keys(keys);
+        request.set_values(values.data(), keys.size() / 2);
+        if (!Push(std::move(request))) {
+          ++failed_;
+          return;
+        }
+      }
+      *clock = clock->NextStep();
     }
   }
 
-  // Strictly increasing, spread over the first 2^24 keys of the partition.
-  std::string Keys(int client, uint32_t partition) const {
-    const KeyRange range = cut_->PartitionRange(partition);
-    const uint64_t stride = (uint64_t{1} << 24) / options_.keys;
+  void FillHeader(uint32_t client, v1::RequestHeader* header) const {
+    header->mutable_job()->set_id(options_.job);
+    header->mutable_job()->set_generation(1);
+    header->mutable_rank()->set_rank(client);
+    header->mutable_rank()->set_attempt(options_.attempt);
+  }
+
+  // Where the rank goes on, when all partitions stand there.
+  std::optional<Clock> BeginAttempt(uint32_t client) {
+    std::optional<Clock> least;
+    Clock furthest;
+    for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+      v1::BeginAttemptRequest request;
+      FillHeader(client, request.mutable_header());
+      const auto reply =
+          Call(finder_.Of(p)->stub->async(), &ParameterCalls::BeginAttempt,
+               request, {.timeout = absl::Seconds(10)});
+      if (!reply.ok()) {
+        std::cerr << reply.status().ToString() << "\n";
+        return std::nullopt;
+      }
+      const Clock clock = FromProto(reply->clock());
+      least = std::min(least.value_or(clock), clock);
+      furthest = std::max(furthest, FromProto(reply->furthest()));
+    }
+    if (*least == furthest) return least;
+    // Some have the entry of an attempt before; what it was, the others get.
+    for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+      v1::PushRequest request;
+      FillHeader(client, request.mutable_header());
+      ToProto(*least, request.mutable_clock());
+      request.set_ends_epoch(furthest.epoch > least->epoch);
+      request.add_parts()->set_partition(p);
+      if (!Push(std::move(request))) return std::nullopt;
+    }
+    return furthest;
+  }
+
+  std::vector<std::vector<std::string>> MakeBatches(uint32_t client) const {
+    std::vector<std::vector<std::string>> batches;
+    if (!options_.fill) {
+      for (uint64_t batch = 0; batch < kBatches; ++batch) {
+        batches.emplace_back();
+        for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+          batches.back().push_back(RandomKeys(client, p, batch));
+        }
+      }
+      return batches;
+    }
+    for (uint64_t from = client * options_.keys; from < options_.span;
+         from += options_.clients * options_.keys) {
+      batches.emplace_back();
+      for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+        batches.back().push_back(
+            KeyBytes(p, from, std::min(options_.keys, options_.span - from),
+                     [](uint64_t i) { return i; }));
+      }
+    }
+    return batches;
+  }
+
+  template <typename Place>
+  std::string KeyBytes(uint32_t partition, uint64_t from, uint64_t count,
+                       Place place) const {
+    const uint64_t first = cut_->PartitionRange(partition).first + from;
+    std::string bytes;
+    bytes.reserve(count * sizeof(uint64_t));
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t key = first + place(i);
+      bytes.append(reinterpret_cast<const char*>(&key), sizeof(key));
+    }
+    return bytes;
+  }
+
+  std::string RandomKeys(uint32_t client, uint32_t partition,
+                         uint64_t batch) const {
+    const uint64_t stride = options_.span / options_.keys;
+    return KeyBytes(partition, 0, options_.keys, [&](uint64_t i) {
+      return i * stride +
+             ToBelow(Draw(1, {2, client, partition, batch, i}), stride);
+    });
+  }
+
+  std::string Values(uint32_t client) const {
     std::string bytes;
     for (uint64_t i = 0; i < options_.keys; ++i) {
-      const uint64_t key =
-          range.first + i * stride +
-          ToBelow(Draw(options_.seed, {2, uint64_t(client), partition, i}),
-                  stride);
-      bytes.append(reinterpret_cast<const char*>(&key), sizeof(key));
+      const auto value =
+          static_cast<float>(ToUnit(Draw(1, {3, client, i})) - 0.5);
+      bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
     }
     return bytes;
   }
 
   bool Push(v1::PushRequest request) {
     const absl::Duration begun = Now();
+    const uint32_t partition = request.parts(0).partition();
     for (int sent = 1; Now() - begun < absl::Seconds(60); ++sent) {
-      const auto primary = finder_.Of(request.parts(0).partition());
+      const auto primary = finder_.Of(partition);
       if (primary.has_value()) {
         request.mutable_parts(0)->set_epoch(primary->epoch);
         const auto reply = Call(primary->stub->async(), &ParameterCalls::Push,
-                                request, {.timeout = absl::Seconds(1)});
+                                request, {.timeout = absl::Seconds(2)});
         if (reply.ok() && reply->results(0).code() == v1::PART_OK) {
           const absl::Duration now = Now();
           MutexLock lock(&mu_);
-          acknowledged_.push_back({now, now - begun, sent});
+          acknowledged_.push_back({now, now - begun, partition, sent});
           return true;
         }
-        if (reply.ok() && reply->results(0).code() == v1::PART_INVALID) {
+        if (reply.ok() && (reply->results(0).code() == v1::PART_INVALID ||
+                           reply->results(0).code() == v1::PART_FAILED)) {
           std::cerr << reply->results(0).message() << "\n";
           return false;
         }
         if (reply.ok() && reply->results(0).code() == v1::PART_RETRY_AFTER) {
-          const Notification never;
-          never.WaitFor(
-              absl::Milliseconds(1 + reply->results(0).retry_after_ms()));
+          Pause(absl::Milliseconds(1 + reply->results(0).retry_after_ms()));
           continue;
         }
       }
+      Pause(absl::Milliseconds(20));
       finder_.Search();
     }
     std::cerr << "a push was not acknowledged for a minute\n";
     return false;
   }
 
-  nlohmann::json Report() {
+  void MakeCheckpoints() {
+    ChannelCache channels{ChannelOptions()};
+    const auto stub = v1::Jobs::NewStub(channels.Get(options_.scheduler));
+    v1::CheckpointJobRequest request;
+    request.set_id(options_.job);
+    absl::Duration apart;
+    while (Now() + apart < begin_ + options_.duration) {
+      const absl::Duration begun = Now();
+      if (apart > absl::ZeroDuration()) {
+        Pause(apart);
+        without_.push_back({begun, Now()});
+      }
+      const absl::Duration asked = Now();
+      const auto reply = Call(stub->async(), &JobCalls::CheckpointJob, request,
+                              {.timeout = absl::Seconds(60)});
+      if (!reply.ok()) {
+        std::cerr << "checkpoint: " << reply.status().ToString() << "\n";
+        ++failed_;
+        return;
+      }
+      if (apart > absl::ZeroDuration()) with_.push_back({asked, Now()});
+      apart = std::max(apart, Now() - asked);
+    }
+  }
+
+  nlohmann::json Report(double cpu) {
     MutexLock lock(&mu_);
-    std::sort(acknowledged_.begin(), acknowledged_.end(),
-              [](const auto& a, const auto& b) { return a.when < b.when; });
-    const absl::Duration from = begin_ + options_.duration / 10;
-    const absl::Duration to = begin_ + options_.duration;
-    absl::Duration gap, last = from;
+    const History history(std::move(acknowledged_), cut_->partitions());
+    const Window whole{begin_,
+                       options_.fill ? Now() : begin_ + options_.duration};
+    int64_t repeats = 0;
     std::vector<double> latencies;
-    int64_t counted = 0, repeats = 0;
-    for (const Acknowledged& one : acknowledged_) {
+    for (const Acknowledged& one : history.all()) {
       repeats += one.sent - 1;
       latencies.push_back(absl::ToDoubleMilliseconds(one.latency));
-      if (one.when < from || one.when > to) continue;
-      ++counted;
-      gap = std::max(gap, one.when - last);
-      last = one.when;
     }
-    gap = std::max(gap, to - last);
     std::sort(latencies.begin(), latencies.end());
     const auto at = [&](double share) {
       if (latencies.empty()) return 0.0;
       return latencies[size_t(share * (latencies.size() - 1))];
     };
+    nlohmann::json checkpoints = nlohmann::json::array();
+    for (size_t i = 0; i + 1 < without_.size() && i < with_.size(); ++i) {
+      const double beside =
+          (history.RateIn(without_[i]) + history.RateIn(without_[i + 1])) / 2;
+      checkpoints.push_back(
+          {{"seconds", with_[i].seconds()},
+           {"ratio", history.RateIn(with_[i]) / beside},
+           {"gap_ms", history.PartitionGapMs(with_[i])},
+           {"gap_without_ms", history.PartitionGapMs(without_[i])}});
+    }
     return {
-        {"keys_per_second",
-         counted * options_.keys / absl::ToDoubleSeconds(to - from)},
-        {"pushes", acknowledged_.size()},
+        {"keys_per_second", history.RateIn(whole) * options_.keys},
+        {"keys", history.all().size() * options_.keys},
+        {"cpu_seconds", cpu},
+        {"pushes", history.all().size()},
         {"repeats", repeats},
         {"latency_ms", {{"p50", at(0.5)}, {"p99", at(0.99)}, {"max", at(1)}}},
-        {"longest_gap_ms", absl::ToDoubleMilliseconds(gap)}};
+        {"gap_ms", history.GapMs(whole)},
+        {"partition_gap_ms", history.PartitionGapMs(whole)},
+        {"replicas", Replicas()},
+        {"checkpoints", std::move(checkpoints)}};
   }
 
   const Options options_;
   std::optional<Partitioning> cut_;
   PrimaryFinder finder_;
-  absl::Duration begin_;
+  std::atomic<int> ready_ = 0;
+  std::atomic<int> failed_ = 0;
+  Notification begun_;
+  absl::Duration begin_;  // Set before `begun_`.
+  // Of the thread that makes checkpoints: one time without each before one
+  // with.
+  std::vector<Window> without_;
+  std::vector<Window> with_;
   Mutex mu_;
   std::vector<Acknowledged> acknowledged_ ABSL_GUARDED_BY(mu_);
 };
@@ -205,13 +466,21 @@ std::optional<Options> Parse(int argc, char** argv) {
       ok = absl::SimpleAtoi(flag.second, &options.partitions);
     } else if (flag.first == "--clients") {
       ok = absl::SimpleAtoi(flag.second, &options.clients);
+    } else if (flag.first == "--attempt") {
+      ok = absl::SimpleAtoi(flag.second, &options.attempt);
     } else if (flag.first == "--keys") {
       ok = absl::SimpleAtoi(flag.second, &options.keys);
+    } else if (flag.first == "--span") {
+      ok = absl::SimpleAtoi(flag.second, &options.span);
     } else if (flag.first == "--seconds") {
       ok = absl::SimpleAtod(flag.second, &seconds);
       options.duration = absl::Seconds(seconds);
-    } else if (flag.first == "--seed") {
-      ok = absl::SimpleAtoi(flag.second, &options.seed);
+    } else if (flag.first == "--replicas") {
+      ok = absl::SimpleAtoi(flag.second, &options.replicas);
+    } else if (flag.first == "--fill") {
+      options.fill = true;
+    } else if (flag.first == "--checkpoints") {
+      options.checkpoints = true;
     } else {
       ok = false;
     }
@@ -219,6 +488,10 @@ std::optional<Options> Parse(int argc, char** argv) {
       std::cerr << "push_load: cannot use " << argv[i] << "\n";
       return std::nullopt;
     }
+  }
+  if (options.keys == 0 || options.keys > options.span) {
+    std::cerr << "push_load: --span has to be as large as --keys\n";
+    return std::nullopt;
   }
   return options;
 }
@@ -229,6 +502,8 @@ std::optional<Options> Parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto options = seraph::testing::Parse(argc, argv);
   if (!options.has_value()) return 2;
-  std::cout << seraph::testing::PushLoad(*options).Run().dump(1) << "\n";
+  const auto report = seraph::testing::PushLoad(*options).Run();
+  if (!report.has_value()) return 1;
+  std::cout << report->dump(1) << "\n";
   return 0;
 }

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What copies, checkpoints and failovers cost, as ratios in one run.
 
-  cd bazel-bin; python3 ../tests/bench/replication_bench.py [--rounds 3]
+  cd bazel-bin; python3 tests/bench/replication_bench.py [--rounds 15]
 
-Three servers, one idle asp job for each number of copies, and clients that
-push as fast as they are answered. The numbers of copies take turns, and the
-median of the rounds counts, because machines are noisy. Prints a table, and
-one JSON object with --json.
+Three servers on this machine, an asp job for each number of copies, and eight
+ranks that push as fast as they are answered into rows that exist. The numbers
+of copies take turns in short rounds, and medians count, because machines are
+noisy. Beside the throughput of the clock on the wall it prints the one by
+processor time, of all servers and the load together, which does not depend on
+who else uses the machine: that is what the throughput would be if the load kept
+all processors busy. Prints a table, or one JSON object with --json.
 """
 
 import argparse
@@ -24,31 +27,36 @@ for folder in ("tests/faults", "tests/cluster"):
     sys.path.insert(0, folder)
     sys.path.insert(0, os.path.join(os.path.dirname(
         os.path.abspath(__file__)), "..", "..", folder))
-from cluster import call  # noqa: E402
 from faults import FaultCluster  # noqa: E402
 
 PUSH_LOAD = os.path.abspath("tests/bench/push_load")
 PARTITIONS = 6
+SERVERS = 3
+CLIENTS = 8
+LEASE_MS = 2000
+SETS = ("scheduler.heartbeat_interval=200ms",
+        f"scheduler.heartbeat_timeout={LEASE_MS}ms",
+        "log.level=info")
+attempts = iter(range(1000, 1000000))  # Above those that the scheduler gives.
 
 
-def submit(cluster, folder, replicas):
-    """A job without a gradient: it only holds the tables."""
+def submit(cluster, folder, name, replicas):
+    """A job that only holds the tables: the load takes its ranks over."""
     data = os.path.join(folder, "train.txt")
     if not os.path.exists(data):
         with open(data, "w", encoding="utf-8") as file:
             file.write("".join(f"0 {1 + i % 50}:1\n" for i in range(64)))
-    path = os.path.join(folder, f"job-{replicas}.yaml")
+    path = os.path.join(folder, f"{name}.yaml")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({
-            "name": f"copies-{replicas}",
+            "name": name, "ranks": CLIENTS,
             "model": {"kind": "linear_regression", "bias": "none"},
             "data": {"format": "libsvm", "train": ["train.txt"]},
-            "train": {"epochs": 100000000, "batch_size": 64,
+            "train": {"epochs": 1000000, "batch_size": 64,
                       "optimizer": {"kind": "sum"}},
             "sync": {"mode": "asp"},
             "tables": {"partitions": PARTITIONS, "replicas": replicas},
-            "checkpoint": {"directory": "ckpt", "every_epochs": 0},
-            "output": {"directory": f"out-{replicas}"}}, file)
+            "output": {"directory": f"out-{name}"}}, file)
     result = cluster.call("submit", path, "-o", "json")
     assert result.code == 0, result.stderr
     job = result.json.get("id") or result.json["job"]["id"]
@@ -58,96 +66,168 @@ def submit(cluster, folder, replicas):
     return job
 
 
-def load(cluster, job, options, seconds=None):
-    process = subprocess.run(
-        [PUSH_LOAD, f"--scheduler={cluster.scheduler}", f"--job={job}",
-         f"--partitions={PARTITIONS}", f"--clients={options.clients}",
-         f"--keys={options.keys}",
-         f"--seconds={seconds or options.seconds}",
-         f"--seed={time.monotonic_ns()}"],
-        stdout=subprocess.PIPE, check=True)
-    return json.loads(process.stdout)
+def load(cluster, job, *flags, **options):
+    """The report of one run of the load."""
+    values = {"scheduler": cluster.scheduler, "job": job,
+              "partitions": PARTITIONS, "clients": CLIENTS,
+              "attempt": next(attempts), **options}
+    command = [PUSH_LOAD, *flags,
+               *(f"--{name}={value}" for name, value in values.items())]
+    before = server_seconds(cluster)
+    process = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    report = json.loads(process.stdout)
+    report["server_seconds"] = server_seconds(cluster) - before
+    return report
 
 
-def while_loaded(cluster, job, options, action, seconds):
-    """The load's report, and what `action` did in the middle of it."""
-    done = []
+def server_seconds(cluster):
+    """Processor time of all servers that run."""
+    seconds = 0
+    for name, process in cluster.daemons.items():
+        if not name.startswith("server") or process.poll() is not None:
+            continue
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        seconds += (int(fields[11]) + int(fields[12])) / os.sysconf(
+            "SC_CLK_TCK")
+    return seconds
 
-    def act():
-        time.sleep(seconds / 3)
-        done.append(action())
-    thread = threading.Thread(target=act)
-    thread.start()
-    report = load(cluster, job, options, seconds)
-    thread.join()
-    return report, done[0]
+
+def measure_copies(cluster, jobs, options):
+    """By copies: throughput, and processor time of servers and of the load."""
+    rounds = {replicas: [] for replicas in jobs}
+    for number in range(options.rounds):
+        turn = list(jobs)
+        for replicas in turn[number % 3:] + turn[:number % 3]:
+            report = load(cluster, jobs[replicas], seconds=options.seconds,
+                          keys=options.keys, span=options.span,
+                          replicas=replicas)
+            if report["replicas"] < replicas:
+                print("a copy was lost: a round does not count",
+                      file=sys.stderr)
+                continue
+            rounds[replicas].append(report)
+    result = {}
+    for replicas, reports in rounds.items():
+        result[replicas] = {
+            "rounds": len(reports),
+            "keys_per_second": statistics.median(
+                report["keys_per_second"] for report in reports),
+            "server_ns_per_key": statistics.median(
+                1e9 * report["server_seconds"] / report["keys"]
+                for report in reports),
+            "client_ns_per_key": statistics.median(
+                1e9 * report["cpu_seconds"] / report["keys"]
+                for report in reports)}
+    base = result[1]
+    for one in result.values():
+        one["throughput_ratio"] = one["keys_per_second"] / base[
+            "keys_per_second"]
+        one["processor_ratio"] = (
+            (base["server_ns_per_key"] + base["client_ns_per_key"]) /
+            (one["server_ns_per_key"] + one["client_ns_per_key"]))
+    return result
+
+
+def measure_checkpoints(cluster, job, replicas, options):
+    report = load(cluster, job, "--checkpoints", replicas=replicas,
+                  seconds=options.checkpoint_seconds, keys=options.keys,
+                  span=options.large_span)
+    made = report["checkpoints"]
+    assert made, "no checkpoint was made between two times without one"
+    median = {name: statistics.median(one[name] for one in made)
+              for name in made[0]}
+    return {"checkpoints": len(made), "throughput_ratio": median["ratio"],
+            "seconds": median["seconds"],
+            "standstill_leases": median["gap_ms"] / LEASE_MS,
+            "longest_standstill_leases": max(
+                one["gap_ms"] for one in made) / LEASE_MS,
+            "without_leases": median["gap_without_ms"] / LEASE_MS}
+
+
+def measure_failovers(cluster, job, options):
+    """Kills one server after the other under load."""
+    gaps = []
+    for number in range(options.failovers):
+        name = f"server-{number % SERVERS}"
+        killer = threading.Timer(2.5, lambda: cluster.kill(name))  # pylint: disable=cell-var-from-loop
+        killer.start()
+        report = load(cluster, job, replicas=2, keys=options.keys,
+                      span=options.span, seconds=2.5 + 3 * LEASE_MS / 1000)
+        killer.join()
+        gaps.append(report["partition_gap_ms"] / LEASE_MS)
+        cluster.restart(name)
+    return {"failovers": len(gaps), "standstill_leases":
+            statistics.median(gaps), "longest_standstill_leases": max(gaps)}
+
+
+def print_table(result):
+    print("copies   M keys/s   of one copy   by processor time   "
+          "ns of servers and load a key")
+    for replicas, one in result["copies"].items():
+        print(f"{replicas:6}   {one['keys_per_second'] / 1e6:8.2f}   "
+              f"{one['throughput_ratio']:11.2f}   "
+              f"{one['processor_ratio']:17.2f}   "
+              f"{one['server_ns_per_key']:.0f} + "
+              f"{one['client_ns_per_key']:.0f}")
+    for replicas, one in result.get("checkpoint", {}).items():
+        print(f"while a checkpoint is made of {replicas} copies "
+              f"({one['checkpoints']}, {one['seconds']:.2f} s each): "
+              f"{one['throughput_ratio']:.2f} of the throughput; a partition "
+              f"stands still for {one['standstill_leases']:.3f} leases, at "
+              f"most {one['longest_standstill_leases']:.3f} "
+              f"({one['without_leases']:.3f} without)")
+    if "failover" in result:
+        one = result["failover"]
+        print(f"failover ({one['failovers']}): a partition stands still for "
+              f"{one['standstill_leases']:.2f} leases, at most "
+              f"{one['longest_standstill_leases']:.2f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--keys", type=int, default=20000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--keys", type=int, default=20000,
+                        help="of an entry")
+    parser.add_argument("--span", type=int, default=1 << 18,
+                        help="keys of a partition, 1.5 M in all")
+    parser.add_argument("--large-span", type=int, default=1 << 20,
+                        help="the same where checkpoints are made")
+    parser.add_argument("--checkpoint-seconds", type=float, default=20,
+                        help="0: no checkpoints")
+    parser.add_argument("--failovers", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="seraph-bench-") as folder:
-        rates = {1: [], 2: [], 3: []}
-        with FaultCluster(folder, servers=3, workers=1) as cluster:
-            jobs = {r: submit(cluster, folder, r) for r in rates}
-            # Their ranks would compete for the processors. Without a worker
-            # they wait, and the tables are there all the same.
-            cluster.kill("worker-0")
-            for job in jobs.values():  # Rows come into being only once.
-                load(cluster, job, options)
-            for _ in range(options.rounds):
-                for replicas in rates:
-                    rates[replicas].append(load(
-                        cluster, jobs[replicas], options)["keys_per_second"])
-
-            job = jobs[2]
-            plain, checkpointed, pauses = [], [], []
-            for _ in range(options.rounds):
-                plain.append(load(cluster, job, options))
-                report, code = while_loaded(
-                    cluster, job, options,
-                    lambda: cluster.call("checkpoint", job).code,
-                    options.seconds)
-                assert code == 0, "the checkpoint failed"
-                checkpointed.append(report)
-                pauses.append(report["longest_gap_ms"])
-            failover, _ = while_loaded(
-                cluster, job, options, lambda: cluster.kill("server-0"),
-                3 * options.seconds)
-
-    median = {r: statistics.median(values) for r, values in rates.items()}
-    base = statistics.median(r["keys_per_second"] for r in plain)
-    with_checkpoint = statistics.median(
-        r["keys_per_second"] for r in checkpointed)
-    result = {
-        "keys_per_second": median,
-        "ratio": {r: value / median[1] for r, value in median.items()},
-        "checkpoint": {
-            "throughput_ratio": with_checkpoint / base,
-            "longest_gap_ms": statistics.median(pauses),
-            "longest_gap_without_ms": statistics.median(
-                r["longest_gap_ms"] for r in plain)},
-        "failover": {"lease_ms": 1000,
-                     "longest_gap_ms": failover["longest_gap_ms"],
-                     "repeats": failover["repeats"]},
-        "options": vars(options)}
+        with FaultCluster(folder, servers=SERVERS, workers=1,
+                          sets=SETS) as cluster:
+            jobs = {r: submit(cluster, folder, f"copies-{r}", r)
+                    for r in (1, 2, 3)}
+            large = {r: submit(cluster, folder, f"large-{r}", r)
+                     for r in (1, 2)} if options.checkpoint_seconds else {}
+            for job in jobs.values():
+                load(cluster, job, "--fill", span=options.span)
+            for job in large.values():
+                load(cluster, job, "--fill", span=options.large_span)
+            result = {"lease_ms": LEASE_MS, "options": vars(options)}
+            if options.rounds:
+                result["copies"] = measure_copies(cluster, jobs, options)
+            if large:
+                result["checkpoint"] = {
+                    r: measure_checkpoints(cluster, job, r, options)
+                    for r, job in large.items()}
+                for job in large.values():
+                    cluster.call("cancel", job)
+            if options.failovers:
+                cluster.call("cancel", jobs[1])  # It would go back.
+                result["failover"] = measure_failovers(cluster, jobs[2],
+                                                       options)
     if options.json:
         print(json.dumps(result, indent=1))
-        return
-    for replicas, value in median.items():
-        print(f"replicas {replicas}: {value / 1e6:6.2f} M keys/s, "
-              f"{value / median[1]:.2f} of one copy")
-    print(f"while a checkpoint is made: {with_checkpoint / base:.2f} of the "
-          f"throughput; longest standstill {result['checkpoint']['longest_gap_ms']:.0f} ms "
-          f"({result['checkpoint']['longest_gap_without_ms']:.0f} ms without)")
-    print(f"failover: {failover['longest_gap_ms']:.0f} ms with a lease of "
-          f"1000 ms")
+    else:
+        print_table(result)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #include "tests/faults/primary_finder.h"
 
+#include <utility>
+
 #include "absl/time/time.h"
 #include "common/rpc/call.h"
 #include "proto/cluster.grpc.pb.h"
@@ -18,6 +20,7 @@ void PrimaryFinder::Search() {
   if (nodes.ok()) nodes_ = *nodes;
 
   std::map<uint32_t, Primary> found;
+  std::map<std::pair<uint32_t, uint64_t>, int> replicas;  // In each epoch.
   for (const v1::NodeStatus& node : nodes_.nodes()) {
     if (node.node().role() != v1::NODE_ROLE_SERVER) continue;
     std::shared_ptr<v1::Parameters::Stub> stub =
@@ -27,12 +30,20 @@ void PrimaryFinder::Search() {
              v1::DescribeServerRequest(), {.timeout = absl::Milliseconds(500)});
     if (!described.ok()) continue;
     for (const v1::PartitionDescription& one : described->partitions()) {
-      if (one.job() != job_ || one.duty() != v1::REPLICA_DUTY_LEAD) continue;
+      if (one.job() != job_) continue;
       if (table_.empty()) table_ = one.table();
       if (one.table() != table_) continue;
+      const bool leads = one.duty() == v1::REPLICA_DUTY_LEAD;
+      if (leads || one.duty() == v1::REPLICA_DUTY_FOLLOW) {
+        ++replicas[{one.partition(), one.epoch()}];
+      }
+      if (!leads) continue;
       Primary& primary = found[one.partition()];
       if (one.epoch() >= primary.epoch) primary = {stub, one.epoch()};
     }
+  }
+  for (auto& [partition, primary] : found) {
+    primary.replicas = replicas[{partition, primary.epoch}];
   }
   MutexLock lock(&mu_);
   primaries_ = std::move(found);

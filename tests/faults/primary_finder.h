@@ -25,6 +25,7 @@ class PrimaryFinder {
   struct Primary {
     std::shared_ptr<v1::Parameters::Stub> stub;
     uint64_t epoch = 0;
+    int replicas = 0;  // That lead or follow in this epoch.
   };
 
   PrimaryFinder(std::string scheduler, std::string job)
