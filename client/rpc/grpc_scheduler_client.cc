@@ -10,6 +10,7 @@
 #include "common/rpc/call.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/scheduler_channel.h"
+#include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/time/clock.h"
 #include "grpcpp/client_context.h"
@@ -23,6 +24,10 @@ namespace {
 constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
 // Of calls that wait for a checkpoint.
 constexpr absl::Duration kCheckpointTimeout = absl::Hours(1);
+// Of several schedulers: how many times the calls' timeout the election of one
+// is waited for, and how often it is asked for.
+constexpr int kElectionTimeouts = 3;
+constexpr absl::Duration kElectionPause = absl::Milliseconds(100);
 
 class GrpcSchedulerClient final : public SchedulerClient {
  public:
@@ -178,20 +183,26 @@ class GrpcSchedulerClient final : public SchedulerClient {
     return interrupt_.Subscribe(std::move(cancel));
   }
 
-  // Of several schedulers those that do not lead say so at once: the next one
-  // is asked until all have been, within the time.
+  // Of several schedulers those that do not lead say so at once, and one that
+  // hangs leaves time for the others. While none leads they are asked again; a
+  // single scheduler that is not there is an error at once.
   template <typename Service, typename Async, typename Request, typename Reply>
   absl::StatusOr<Reply> Unary(
       void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
                             std::function<void(grpc::Status)>),
       std::type_identity_t<Request> request, absl::Duration timeout) {
-    const absl::Duration end = MonotonicClock::Real()->Now() + timeout;
+    const bool several = scheduler_.size() > 1;
+    const absl::Duration begun = MonotonicClock::Real()->Now();
+    const absl::Duration patience = begun + kElectionTimeouts * timeout_;
+    const absl::Duration end =
+        std::max(begun + timeout, several ? patience : absl::ZeroDuration());
     while (true) {
       const SchedulerChannel::Target target = scheduler_.Get();
       const auto stub = Service::NewStub(target.channel);
       absl::StatusOr<Reply> result;
       Notification ended;
-      const absl::Duration left = end - MonotonicClock::Real()->Now();
+      absl::Duration left = end - MonotonicClock::Real()->Now();
+      if (several && timeout == timeout_) left = std::min(left, timeout / 2);
       const StartedCall call =
           StartCall(stub->async(), method, request,
                     {.timeout = std::max(left, absl::Milliseconds(1))},
@@ -205,12 +216,24 @@ class GrpcSchedulerClient final : public SchedulerClient {
         scheduler_.Report(target, result.status());
         return result;
       }
-      if (scheduler_.Report(target, result.status()) &&
-          MonotonicClock::Real()->Now() < end && !interrupt_.requested()) {
+      const bool at_once = scheduler_.Report(target, result.status());
+      const absl::Duration now = MonotonicClock::Real()->Now();
+      if (at_once && now < end && !interrupt_.requested()) continue;
+      const bool electing =
+          several ? IsSilent(result.status()) : IsNotLeader(result.status());
+      if (electing && now < patience && !interrupt_.WaitFor(kElectionPause)) {
         continue;
       }
       return Explain(result.status());
     }
+  }
+
+  static bool IsSilent(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  }
+
+  static bool IsNotLeader(const absl::Status& status) {
+    return ReasonOf(status) == "NOT_LEADER";
   }
 
   // Reads a stream to its end. `*complete` is set when the server has ended it,

@@ -169,11 +169,13 @@ class Cluster:
     def wait_for(self, alive):
         deadline = time.monotonic() + 30
         while True:
-            nodes = self.call("cluster", "-o", "json").json["nodes"]
+            answer = self.call("cluster", "-o", "json")
+            nodes = answer.json["nodes"] if answer.code == 0 else []
             if sum(node["state"] == "ALIVE" for node in nodes) == alive:
                 return
             if time.monotonic() > deadline:
-                raise AssertionError(f"{nodes} are not {alive} nodes")
+                raise AssertionError(
+                    f"{nodes} are not {alive} nodes; {answer.stderr}")
             time.sleep(0.05)
 
     def call(self, *arguments, **keywords):

@@ -111,7 +111,12 @@ class FaultTest(ClusterTest):
         return result.json.get("id") or result.json["job"]["id"]
 
     def status(self, cluster, job):
-        result = cluster.call("job", job, "-o", "json")
+        """Asks again for a while where the cluster cannot be reached."""
+        deadline = time.monotonic() + 30
+        while (result := cluster.call("job", job, "-o", "json")).code == 3:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
         self.assertEqual(result.code, 0, result.stderr)
         return result.json
 
