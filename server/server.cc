@@ -35,6 +35,8 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(20);
 // They wait for disks most of the time.
 constexpr int kFileThreads = 2;
+// How often refusals are told, at most.
+constexpr absl::Duration kBusyReports = absl::Seconds(5);
 
 NodeLoad LoadOf(const JobDirectory& jobs) {
   NodeLoad load;
@@ -47,6 +49,28 @@ NodeLoad LoadOf(const JobDirectory& jobs) {
   }
   return load;
 }
+
+// Says that requests were refused, and how many.
+class BusyReport {
+ public:
+  explicit BusyReport(const Admission& admission) : admission_(admission) {}
+
+  void Tick(absl::Duration now) {
+    const uint64_t refusals = admission_.refusals();
+    if (refusals == told_ || now < next_) return;
+    spdlog::warn("server.busy refused={} held_bytes={} limit_bytes={} "
+                 "next=clients_try_again",
+                 refusals - told_, admission_.held_bytes(),
+                 admission_.limit_bytes());
+    told_ = refusals;
+    next_ = now + kBusyReports;
+  }
+
+ private:
+  const Admission& admission_;
+  uint64_t told_ = 0;
+  absl::Duration next_;
+};
 
 // Gives what is held to others, as far as they and the time are there.
 void Drain(const ClusterConfig& config, const std::string& name,
@@ -117,9 +141,11 @@ absl::Status RunServer(DaemonContext* context) {
   SERAPH_ASSIGN_OR_RETURN(const std::string address,
                           AdvertisedAddress(config.server.advertise,
                                             rpc->address(), MachineName()));
+  BusyReport busy(jobs.admission());
   PeriodicTask tick("server-tick", kTick, [&] {
     links.Tick();
     jobs.Tick();
+    busy.Tick(MonotonicClock::Real()->Now());
   });
   tick.Start();
   ClusterAgent agent({.cluster = config.cluster.name,

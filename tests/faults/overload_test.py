@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Far more load than servers take: it gets slower, and nothing is lost."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/faults")
+from faults import FaultCluster, FaultTest  # noqa: E402
+from watched import PARTITIONS, Watched  # noqa: E402
+
+PUSH_LOAD = os.path.abspath("tests/bench/push_load")
+MEMORY_LIMIT = 256 << 20
+# Two of the pushes below: the clients offer sixteen times as much.
+TIGHT = (f"server.memory_limit={MEMORY_LIMIT}B",
+         "server.inflight_limit=160KiB")
+CLIENTS = 32
+
+
+class OverloadTest(Watched, FaultTest):
+
+    def refused(self, cluster):
+        """Requests that servers refused because they were busy."""
+        return sum(int(number) for name in cluster.daemons
+                   if name.startswith("server")
+                   for number in re.findall(r"server.busy refused=(\d+)",
+                                            cluster.log(name)))
+
+    def peak_bytes(self, cluster, name):
+        """The most memory that a daemon ever had, as the kernel counts it."""
+        with open(f"/proc/{cluster.daemons[name].pid}/status",
+                  encoding="utf-8") as file:
+            return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB",
+                                        file.read()).group(1))
+
+    def test_more_than_a_server_can_apply(self):
+        for replicas in (1, 2):
+            with self.subTest(replicas=replicas), FaultCluster(
+                    self.folder, servers=2, workers=1,
+                    sets=TIGHT) as cluster:
+                name = self.submit(cluster, self.quiet_job("asp", replicas))
+                self.wait(cluster, name, lambda status: status["job"][
+                    "phase"] == "training", what="training")
+                load = subprocess.Popen(
+                    [PUSH_LOAD, f"--scheduler={cluster.scheduler}",
+                     f"--job={name}", f"--partitions={PARTITIONS}",
+                     f"--clients={CLIENTS}", "--keys=6000", "--seconds=8",
+                     f"--seed={self.seed}"], stdout=subprocess.PIPE, text=True)
+                try:
+                    self.watched(cluster, name, lambda: None, 6)
+                    out, _ = load.communicate(timeout=120)
+                finally:
+                    load.kill()
+                self.assertEqual(load.returncode, 0)
+                report = json.loads(out)
+                print(f"{self.id()}: {report['pushes']} large pushes, "
+                      f"{self.refused(cluster)} refused", flush=True)
+                self.assertGreater(report["repeats"], 10,
+                                   "the servers were not too busy")
+                for server in ("server-0", "server-1"):
+                    self.assertLess(self.peak_bytes(cluster, server),
+                                    MEMORY_LIMIT)
+                self.assertEqual(cluster.call("cancel", name).code, 0)
+
+    def test_jobs_on_servers_with_hardly_any_room_end(self):
+        """What ends the oldest clock is never refused, so none waits for ever."""
+        for mode in ("bsp", "ssp", "asp"):
+            with self.subTest(mode=mode), FaultCluster(
+                    self.folder, servers=2, workers=2,
+                    sets=("server.inflight_limit=4KiB",)) as cluster:
+                job = self.job(ranks=8, epochs=6, replicas=2, mode=mode,
+                               train={"batch_size": 64})
+                name = self.submit(cluster, job)
+                status = self.succeed(cluster, name)
+                if mode == "bsp":  # One clock at a time: all of it passes.
+                    self.check_same_model(cluster, job, status)
+                    continue
+                deadline = time.monotonic() + 20  # They tell it now and then.
+                while self.refused(cluster) == 0:
+                    self.assertLess(time.monotonic(), deadline,
+                                    "the servers were not too busy")
+                    time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
