@@ -14,11 +14,13 @@ namespace {
 
 std::string Reason() { return std::generic_category().message(errno); }
 
-// A page: a full disk takes the name but no bytes.
-bool WritePage(const std::string& path) {
+// A page: a full disk takes the name but no bytes. The system's reason, or ""
+// where it is written.
+std::string WritePage(const std::string& path) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << std::string(4096, 's') << std::flush;
-  return file.good();
+  return file.good() ? "" : Reason();
 }
 
 }  // namespace
@@ -31,9 +33,10 @@ absl::Status LeaveToken(const std::string& folder, const std::string& token) {
         absl::StrCat("cannot create ", folder, ": ", made.message()));
   }
   const std::string path = absl::StrCat(folder, "/", token);
-  if (WritePage(path)) return absl::OkStatus();
+  const std::string reason = WritePage(path);
+  if (reason.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("cannot write ", path, ": ", Reason()));
+      absl::StrCat("cannot write ", path, ": ", reason));
 }
 
 absl::Status SeeToken(const std::string& folder, const std::string& token,
@@ -44,14 +47,14 @@ absl::Status SeeToken(const std::string& folder, const std::string& token,
                           absl::StrCat("cannot read ", path, ": ", Reason())),
                       "FOLDER_NOT_SHARED");
   }
+  if (who.empty()) return absl::OkStatus();
   const std::string own = absl::StrCat(path, ".", who);
-  const bool written = WritePage(own);
-  const std::string reason = Reason();
+  const std::string reason = WritePage(own);
   std::remove(own.c_str());
-  if (written) return absl::OkStatus();
+  if (reason.empty()) return absl::OkStatus();
   return WithReason(absl::FailedPreconditionError(
                         absl::StrCat("cannot write ", own, ": ", reason)),
-                    "FOLDER_NOT_SHARED");
+                    "FOLDER_NOT_WRITABLE");
 }
 
 }  // namespace seraph

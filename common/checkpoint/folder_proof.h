@@ -13,9 +13,10 @@ namespace seraph {
 absl::Status LeaveToken(const std::string& folder, const std::string& token);
 
 // The token is there, and this process can write beside it: it leaves, and
-// removes, a file that `who` makes its own.
-// Errors: FailedPrecondition, reason FOLDER_NOT_SHARED, naming the path and the
-// system's reason.
+// removes, a file that `who` makes its own. An empty `who` only looks.
+// Errors: FailedPrecondition, naming the path and what the system says; reason
+// FOLDER_NOT_SHARED where the token is not found, FOLDER_NOT_WRITABLE where it
+// is (no permission, a full disk).
 absl::Status SeeToken(const std::string& folder, const std::string& token,
                       const std::string& who);
 

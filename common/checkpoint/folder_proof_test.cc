@@ -35,6 +35,29 @@ TEST(FolderProofTest, AnotherFolderAtTheSamePlaceIsTold) {
   EXPECT_THAT(std::string(seen.message()), HasSubstr(folder.Path("none")));
 }
 
+TEST(FolderProofTest, AFolderThatIsSeenButTakesNothingIsToldApart) {
+  testing::TempFolder folder;
+  const std::string path = folder.Path("a");
+  ASSERT_THAT(LeaveToken(path, "token"), IsOk());
+  // As on a full disk, the token is there and nothing can be written beside it.
+  ASSERT_TRUE(std::filesystem::create_directories(path + "/token.s1/x"));
+  const absl::Status seen = SeeToken(path, "token", "s1");
+  EXPECT_EQ(ReasonOf(seen), "FOLDER_NOT_WRITABLE");
+  EXPECT_THAT(std::string(seen.message()), HasSubstr("Is a directory"));
+  EXPECT_THAT(SeeToken(path, "token", ""), IsOk()) << "only looks";
+}
+
+TEST(FolderProofTest, TheSystemsReasonIsTold) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  testing::TempFolder folder;
+  const std::string path = folder.Path("a");
+  ASSERT_THAT(LeaveToken(path, "token"), IsOk());
+  std::filesystem::create_symlink("/dev/full", path + "/token.s1");
+  const absl::Status seen = SeeToken(path, "token", "s1");
+  EXPECT_EQ(ReasonOf(seen), "FOLDER_NOT_WRITABLE");
+  EXPECT_THAT(std::string(seen.message()), HasSubstr("No space left"));
+}
+
 TEST(FolderProofTest, AFileInTheFoldersPlaceIsNamed) {
   testing::TempFolder folder;
   folder.Write("file", "x");

@@ -251,6 +251,18 @@ TEST_F(JobCheckpointsTest, AFolderThatAServerDoesNotSeeFailsTheJob) {
   }
 }
 
+TEST_F(JobCheckpointsTest, AFolderThatTakesNothingIsNotCalledUnseen) {
+  cluster_.FailNext<AssignPartitions>(WithReason(
+      absl::FailedPreconditionError("cannot write /jobs/ckpt/x: No space left "
+                                    "on device"),
+      "FOLDER_NOT_WRITABLE"));
+  const std::string job = cluster_.Submit(spec_);
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kFailed);
+  EXPECT_THAT(cluster_.View(job).error,
+              AllOf(HasSubstr("No space left on device"),
+                    HasSubstr("free some space"), Not(HasSubstr("not see"))));
+}
+
 // Pausing -------------------------------------------------------------------
 
 TEST_F(JobCheckpointsTest, APausedJobFreesAllAndGoesOnFromItsCheckpoint) {

@@ -208,9 +208,10 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
       absl::StrCat(Describe(*order.to), ": ", DescribeOrder(order.body));
   // Of another incarnation, whose registration will tell; or of a scheduler
   // that has been replaced, and stops.
+  const std::string reason = ReasonOf(status);
   const bool other_life =
       status.code() == absl::StatusCode::kFailedPrecondition &&
-      ReasonOf(status) != "FOLDER_NOT_SHARED";
+      reason != "FOLDER_NOT_SHARED" && reason != "FOLDER_NOT_WRITABLE";
   // The ledger's partition has another primary by now.
   const bool moved = std::holds_alternative<ReadLedger>(order.body) &&
                      absl::IsNotFound(status);

@@ -58,7 +58,7 @@ void JobMachine::Place(Moment now, Orders* out) {
     if (request_->spec.checkpoint.has_value()) {
       order.proof = FolderProof{
           CheckpointPath(request_->spec, request_->base_directory, "", ref_.id),
-          kFolderToken};
+          kFolderToken, /*read_only=*/ref_.generation > 1};
     }
     unplaced_.insert(server.incarnation);
     Send(server, std::move(order), now, out);
@@ -103,6 +103,15 @@ void JobMachine::OnNotPlaced(const Node& server, const absl::Status& status,
                              status.message(),
                              "; put checkpoint.directory where the scheduler "
                              "and all servers see it at the same place"),
+                now, out);
+  }
+  if (ReasonOf(status) == "FOLDER_NOT_WRITABLE") {
+    return Fail(absl::StrCat(Describe(server),
+                             " sees the folder of the job's checkpoints, but "
+                             "cannot write there: ",
+                             status.message(),
+                             "; free some space, or permit it, and submit the "
+                             "job again"),
                 now, out);
   }
   const bool of_the_cut = status.code() == absl::StatusCode::kDataLoss ||

@@ -77,6 +77,8 @@ struct CutName {
 struct FolderProof {
   std::string directory;  // Absolute.
   std::string token;      // File name.
+  // To find it is enough: a disk that has become full stops no job.
+  bool read_only = false;
 
   friend bool operator==(const FolderProof&, const FolderProof&) = default;
 };

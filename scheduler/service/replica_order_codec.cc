@@ -75,6 +75,7 @@ v1::AssignPartitionsRequest AssignRequestOf(const JobRef& job, const Node& to,
   if (order.proof.has_value()) {
     request.mutable_proof()->set_directory(order.proof->directory);
     request.mutable_proof()->set_token(order.proof->token);
+    request.mutable_proof()->set_read_only(order.proof->read_only);
   }
   return request;
 }

@@ -119,7 +119,8 @@ void ReplicaCalls::AssignPartitions(const v1::AssignPartitionsRequest& request,
   files_executor_.Schedule([proof = request.proof(),
                             who = absl::StrCat(jobs_.incarnation()),
                             assign = std::move(assign)]() mutable {
-    assign(SeeToken(proof.directory(), proof.token(), who));
+    assign(SeeToken(proof.directory(), proof.token(),
+                    proof.read_only() ? "" : who));
   });
 }
 
