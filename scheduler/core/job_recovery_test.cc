@@ -420,6 +420,25 @@ TEST_F(JobRecoveryTest, WithTwoCopiesTheLossOfAServerTakesNothingBack) {
   ExpectSuccess(job, 1);
 }
 
+TEST_F(JobRecoveryTest, AServerThatHearsNoOrderIsSoonDoneWithout) {
+  cluster_.AddServers(3);
+  cluster_.AddWorkers(1);
+  JobSpec spec = JobOf(1);
+  spec.tables.replicas = 3;
+  const std::string job = cluster_.Submit(spec);
+  cluster_.FailAlways<ConfigureReplicas>(absl::UnavailableError("no way"));
+  cluster_.Silence("s3");
+  cluster_.Pass(kDeath);
+  EXPECT_EQ(cluster_.View(job).least_in_sync, 2u);
+  cluster_.Pass(2 * kDeath + absl::Seconds(5));
+  EXPECT_EQ(cluster_.View(job).least_in_sync, 1u)
+      << "it sends heartbeats, and is left out all the same";
+  cluster_.FailAlways<ConfigureReplicas>(absl::OkStatus());
+  cluster_.Pass(absl::Seconds(5));
+  EXPECT_EQ(cluster_.GenerationOf(job), 1u) << "never the last copy";
+  ExpectSuccess(job, 1);
+}
+
 TEST_F(JobRecoveryTest, MoreCopiesThanServersAreRefusedAtOnce) {
   cluster_.AddServers(1);
   cluster_.AddWorkers(1);

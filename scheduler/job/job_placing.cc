@@ -13,6 +13,9 @@
 namespace seraph {
 namespace {
 
+// That a server has for an answer to a new epoch of its replicas.
+constexpr int kLeasesToAnswer = 2;
+
 bool Concerns(const PartitionPlacement& placement, const Node& server) {
   return placement.primary.incarnation == server.incarnation ||
          std::any_of(placement.backups.begin(), placement.backups.end(),
@@ -208,7 +211,13 @@ bool JobMachine::FailReplicaOrder(ClosedOrder* closed,
     return true;
   }
   if (const auto* configure = std::get_if<ConfigureReplicas>(&order.body)) {
-    if (passing && book_->Retry(*closed, now)) return true;
+    // One that sends heartbeats and hears nothing is done without, where others
+    // have what it has.
+    const absl::Duration give_up =
+        map_->CanDoWithout(order.to->incarnation, *configure)
+            ? kLeasesToAnswer * options_.lease
+            : options_.retry.give_up;
+    if (passing && book_->Retry(*closed, now, give_up)) return true;
     map_->FailConfigure(*order.to, *configure, now.steady);
   } else if (const auto* recruit = std::get_if<RecruitReplica>(&order.body)) {
     if (IsTransient(status) && book_->Retry(*closed, now)) return true;

@@ -32,8 +32,8 @@ std::optional<ClosedOrder> OrderBook::Close(OrderId id) {
   return std::move(node.mapped());
 }
 
-bool OrderBook::Retry(ClosedOrder order, Moment now) {
-  if (now.steady - order.first_sent >= options_.give_up) return false;
+bool OrderBook::Retry(ClosedOrder order, Moment now, absl::Duration give_up) {
+  if (now.steady - order.first_sent >= give_up) return false;
   absl::Duration pause = options_.pause;
   for (int i = 0; i < order.repeats && pause < options_.pause_max; ++i) {
     pause *= 2;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -45,8 +46,11 @@ class OrderBook {
   std::optional<ClosedOrder> Close(OrderId id);
 
   // Sends it again after a pause, under a new number. False if it has been
-  // tried for too long: it is then forgotten.
-  bool Retry(ClosedOrder order, Moment now);
+  // tried for too long, `give_up` or as the options say: it is then forgotten.
+  bool Retry(ClosedOrder order, Moment now) {
+    return Retry(std::move(order), now, options_.give_up);
+  }
+  bool Retry(ClosedOrder order, Moment now, absl::Duration give_up);
 
   // Sends what is due.
   void Tick(Moment now, Orders* out);

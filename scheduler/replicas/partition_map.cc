@@ -205,6 +205,28 @@ void PartitionMap::TakeHandedOver(const HandOver& order) {
   Note(steps, *group);
 }
 
+bool PartitionMap::CanDoWithout(uint64_t server,
+                                const ConfigureReplicas& order) const {
+  bool has_duty = false;
+  for (const PartitionGroup& group : groups_) {
+    const bool ordered =
+        std::any_of(order.replicas.begin(), order.replicas.end(),
+                    [&](const ReplicaOrder& piece) {
+                      return piece.table == group.table() &&
+                             piece.partition == group.partition() &&
+                             piece.epoch == group.record().epoch;
+                    });
+    if (!ordered) continue;
+    if (group.IsMember(server)) {
+      if (group.record().members.size() < 2) return false;
+      has_duty = true;
+    } else if (group.IsRecruit(server)) {
+      has_duty = true;
+    }
+  }
+  return has_duty;
+}
+
 void PartitionMap::FailConfigure(const Node& to, const ConfigureReplicas& order,
                                  absl::Duration now) {
   for (const ReplicaOrder& piece : order.replicas) {

@@ -252,6 +252,24 @@ TEST_F(PartitionMapTest, AServerThatCannotBeOrderedIsLeftOut) {
       << "the order was not about this one";
 }
 
+TEST_F(PartitionMapTest, WhatOthersHaveCanBeDoneWithout) {
+  map_.LoseNode(kC);
+  const ReplicaWork work = map_.TakeWork(nullptr);
+  ASSERT_FALSE(work.orders.empty());
+  const auto& order = std::get<ConfigureReplicas>(work.orders.front().body);
+  EXPECT_FALSE(map_.CanDoWithout(kC.incarnation, order)) << "it has no duty";
+  bool any = false;
+  for (const ReplicaWork::To& to : work.orders) {
+    const auto& configure = std::get<ConfigureReplicas>(to.body);
+    const bool alone = std::any_of(
+        configure.replicas.begin(), configure.replicas.end(),
+        [](const ReplicaOrder& piece) { return piece.members.size() < 2; });
+    EXPECT_EQ(map_.CanDoWithout(to.node.incarnation, configure), !alone);
+    any = any || alone;
+  }
+  EXPECT_TRUE(any);
+}
+
 TEST_F(PartitionMapTest, AFailureOfAnOlderEpochIsLate) {
   map_.LoseNode(kC);
   const ReplicaWork work = map_.TakeWork(nullptr);

@@ -241,8 +241,8 @@ struct OrderRunner::CarryOut {
   void operator()(const ConfigureReplicas& configure) {
     CallNode<v1::Replicas, Replicas, v1::ConfigureRequest, v1::ConfigureReply>(
         &Replicas::Configure,
-        ConfigureRequestOf(order.job, *order.to, configure), timeout(),
-        ConfiguredOf);
+        ConfigureRequestOf(order.job, *order.to, configure),
+        std::min(timeout(), configure.plan->lease), ConfiguredOf);
   }
 
   void operator()(const RecruitReplica& recruit) {
