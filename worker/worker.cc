@@ -84,6 +84,8 @@ absl::Status RunWorker(DaemonContext* context) {
              return NodeLoad{.memory_bytes = ResidentBytes(),
                              .ranks = service.ranks()};
            },
+       .on_lost = [&service] { service.LetGo(); },
+       .on_other_scheduler = [&service] { service.AskSchedulerAnew(); },
        .on_connected = [&rpc](bool connected) { rpc->SetReady(connected); }});
   agent.Start();
   SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));

@@ -177,9 +177,14 @@ void ClusterAgent::Impl::Register() {
                       absl::Milliseconds(reply->heartbeat_interval_ms()));
   heartbeat_timeout =
       std::max(interval, absl::Milliseconds(reply->heartbeat_timeout_ms()));
-  scheduler_incarnation = reply->scheduler_incarnation();
+  const uint64_t before =
+      std::exchange(scheduler_incarnation, reply->scheduler_incarnation());
   term = reply->term();
   HearTerm(term);
+  if (before != 0 && before != scheduler_incarnation &&
+      callbacks.on_other_scheduler) {
+    callbacks.on_other_scheduler();
+  }
   spdlog::info("scheduler.registered address={} incarnation={:016x} term={}",
                scheduler.Get().address, scheduler_incarnation, term);
   due = clock->Now() + interval;

@@ -54,6 +54,10 @@ struct ClusterAgentCallbacks {
   // incarnation.
   absl::AnyInvocable<void()> on_lost;
 
+  // Another scheduler has taken us in than the one before: what was asked of
+  // that one is not answered any more.
+  absl::AnyInvocable<void()> on_other_scheduler;
+
   // Whether the scheduler knows us and answers; called at each change, first
   // with true. False is no reason to stop work: training goes on while no
   // scheduler is there.

@@ -88,6 +88,10 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
     MutexLock lock(&mu_);
     term_ = term;
   }
+  void SetIncarnation(uint64_t incarnation) {
+    MutexLock lock(&mu_);
+    incarnation_ = incarnation;
+  }
   void SetDrained() {
     MutexLock lock(&mu_);
     drained_ = true;
@@ -116,11 +120,11 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
                                      v1::RegisterReply* reply) override {
     reply->set_heartbeat_interval_ms(10);
     reply->set_heartbeat_timeout_ms(60'000);
-    reply->set_scheduler_incarnation(5);
     absl::Status status;
     bool park = false;
     {
       MutexLock lock(&mu_);
+      reply->set_scheduler_incarnation(incarnation_);
       last_register_ = *request;
       reply->set_term(term_);
       status = register_;
@@ -134,10 +138,10 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
   grpc::ServerUnaryReactor* Heartbeat(grpc::CallbackServerContext* context,
                                       const v1::HeartbeatRequest* request,
                                       v1::HeartbeatReply* reply) override {
-    reply->set_scheduler_incarnation(5);
     absl::Status status;
     {
       MutexLock lock(&mu_);
+      reply->set_scheduler_incarnation(incarnation_);
       last_heartbeat_ = *request;
       reply->set_term(term_);
       reply->set_drained(drained_);
@@ -179,6 +183,7 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
   absl::Status heartbeat_ ABSL_GUARDED_BY(mu_);
   bool park_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t term_ ABSL_GUARDED_BY(mu_) = 1;
+  uint64_t incarnation_ ABSL_GUARDED_BY(mu_) = 5;
   bool drained_ ABSL_GUARDED_BY(mu_) = false;
   v1::RegisterRequest last_register_ ABSL_GUARDED_BY(mu_);
   v1::HeartbeatRequest last_heartbeat_ ABSL_GUARDED_BY(mu_);
@@ -237,6 +242,7 @@ class ClusterAgentTest : public ::testing::Test {
                   return std::vector<uint64_t>{8, 9};
                 },
             .on_lost = [this] { diary_.Write("lost"); },
+            .on_other_scheduler = [this] { diary_.Write("other"); },
             .on_connected =
                 [this](bool connected) {
                   diary_.Write(connected ? "connected" : "disconnected");
@@ -305,6 +311,19 @@ TEST_F(ClusterAgentTest, WhoHearsOfAnotherTermRegistersAgain) {
   EXPECT_EQ(terms_.highest(), 2);
   EXPECT_THAT(diary_.Without("heartbeat"),
               ElementsAre("register", "connected", "register", "leave"));
+}
+
+TEST_F(ClusterAgentTest, AnotherSchedulerIsTold) {
+  StartScheduler();
+  StartAgent();
+  diary_.WaitFor("heartbeat");
+  scheduler_.SetIncarnation(6);
+  diary_.WaitFor("register", 2);
+  diary_.WaitFor("heartbeat", diary_.Count("heartbeat") + 1);
+  agent_->Stop();
+  EXPECT_THAT(
+      diary_.Without("heartbeat"),
+      ElementsAre("register", "connected", "register", "other", "leave"));
 }
 
 TEST_F(ClusterAgentTest, DrainedIsToldOnce) {

@@ -85,12 +85,33 @@ absl::StatusOr<v1::BeginAttemptReply> GrpcRankPeers::BeginAttempt(
               options_.lease);
 }
 
+void GrpcRankPeers::BeginAsking() {
+  MutexLock lock(&mu_);
+  asking_ = true;
+  ask_anew_ = false;
+}
+
+absl::Status GrpcRankPeers::EndAsking(const SchedulerChannel::Target& target,
+                                      absl::Status status) {
+  {
+    MutexLock lock(&mu_);
+    asking_ = false;
+    if (ask_anew_ && !cancelled_ && absl::IsCancelled(status)) {
+      status = absl::UnavailableError("another scheduler leads");
+    }
+  }
+  scheduler_.Report(target, status);
+  return status;
+}
+
 absl::StatusOr<bool> GrpcRankPeers::FinishEpoch(const EpochShare& share) {
+  BeginAsking();
   const SchedulerChannel::Target target = scheduler_.Get();
   const auto stub = v1::Cluster::NewStub(target.channel);
-  absl::StatusOr<bool> stop = FinishEpochAt(stub.get(), share);
-  scheduler_.Report(target, stop.status());
-  return stop;
+  const absl::StatusOr<bool> stop = FinishEpochAt(stub.get(), share);
+  const absl::Status status = EndAsking(target, stop.status());
+  if (!status.ok()) return status;
+  return *stop;
 }
 
 absl::StatusOr<bool> GrpcRankPeers::FinishEpochAt(v1::Cluster::Stub* scheduler,
@@ -154,13 +175,23 @@ absl::Status GrpcRankPeers::ReportRank(const absl::Status& ended) {
   request.set_incarnation(options_.worker_incarnation);
   request.set_code(static_cast<int>(ended.code()));
   request.set_message(std::string(ended.message()));
+  BeginAsking();
   const SchedulerChannel::Target target = scheduler_.Get();
   const auto stub = v1::Cluster::NewStub(target.channel);
-  const absl::Status status = Call(stub->async(), &Async::ReportRank,
-                                   std::move(request), options_.call_timeout)
-                                  .status();
-  scheduler_.Report(target, status);
-  return status;
+  return EndAsking(target, Call(stub->async(), &Async::ReportRank,
+                                std::move(request), options_.call_timeout)
+                               .status());
+}
+
+void GrpcRankPeers::AskSchedulerAnew() {
+  StartedCall running;
+  {
+    MutexLock lock(&mu_);
+    if (!asking_) return;
+    ask_anew_ = true;
+    running = running_;
+  }
+  running.Cancel();
 }
 
 void GrpcRankPeers::Cancel() {

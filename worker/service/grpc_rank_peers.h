@@ -52,6 +52,7 @@ class GrpcRankPeers final : public RankPeers {
       const Node& server) override;
   absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override;
   absl::Status ReportRank(const absl::Status& ended) override;
+  void AskSchedulerAnew() override ABSL_LOCKS_EXCLUDED(mu_);
   void Cancel() override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -67,6 +68,11 @@ class GrpcRankPeers final : public RankPeers {
       Request request, absl::Duration timeout);
   absl::StatusOr<bool> FinishEpochAt(v1::Cluster::Stub* scheduler,
                                      const EpochShare& share);
+  // Around a call to the scheduler; the second one says how it ended, and moves
+  // on to another scheduler where that is needed.
+  void BeginAsking() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status EndAsking(const SchedulerChannel::Target& target,
+                         absl::Status status) ABSL_LOCKS_EXCLUDED(mu_);
   // The link to the server, kept for the next time.
   std::shared_ptr<ServerLink> LinkTo(const Node& server)
       ABSL_LOCKS_EXCLUDED(mu_);
@@ -78,6 +84,8 @@ class GrpcRankPeers final : public RankPeers {
   Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   StartedCall running_ ABSL_GUARDED_BY(mu_);
+  bool asking_ ABSL_GUARDED_BY(mu_) = false;  // The scheduler.
+  bool ask_anew_ ABSL_GUARDED_BY(mu_) = false;
   struct KnownLink {
     uint64_t incarnation = 0;
     std::shared_ptr<ServerLink> link;

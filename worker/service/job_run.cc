@@ -184,6 +184,13 @@ absl::Status JobRun::UpdatePlacements(
   return absl::OkStatus();
 }
 
+void JobRun::AskSchedulerAnew() {
+  MutexLock lock(&mu_);
+  for (auto& [rank, running] : ranks_) {
+    if (running.runner != nullptr) running.runner->AskSchedulerAnew();
+  }
+}
+
 uint64_t JobRun::BytesWith(absl::Span<const uint32_t> ranks) const {
   MutexLock lock(&mu_);
   std::set<uint32_t> all(ranks.begin(), ranks.end());

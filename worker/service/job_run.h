@@ -93,6 +93,9 @@ class JobRun {
   absl::Status StartRank(uint32_t rank, uint32_t attempt)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // As RankRunner's, of all ranks.
+  void AskSchedulerAnew() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Those that run: some may have ended.
   size_t ranks() const ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -272,18 +272,31 @@ absl::StatusOr<v1::StopJobReply> TaskService::DoStopJob(
   return v1::StopJobReply();
 }
 
-void TaskService::StopAll() {
+void TaskService::LetGo() {
   std::map<std::string, std::shared_ptr<JobRun>> gone;
-  MutexLock lock(&mu_);
-  gone.swap(jobs_);
+  {
+    MutexLock lock(&mu_);
+    gone.swap(jobs_);
+  }
+  // The ranks are joined there.
+  if (!gone.empty()) pool_.Schedule([gone = std::move(gone)]() mutable {});
+}
+
+void TaskService::AskSchedulerAnew() {
+  std::vector<std::shared_ptr<JobRun>> jobs;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [id, job] : jobs_) jobs.push_back(job);
+  }
+  for (const std::shared_ptr<JobRun>& job : jobs) job->AskSchedulerAnew();
 }
 
 void TaskService::Close() {
-  {
-    MutexLock lock(&mu_);
-    closed_ = true;
-  }
-  StopAll();
+  std::map<std::string, std::shared_ptr<JobRun>> gone;
+  MutexLock lock(&mu_);
+  closed_ = true;
+  // The lock goes first, then the ranks are joined.
+  gone.swap(jobs_);
 }
 
 uint32_t TaskService::ranks() const {

@@ -49,11 +49,17 @@ class TaskService final : public v1::Tasks::CallbackService {
                                     const v1::StopJobRequest* request,
                                     v1::StopJobReply* reply) override;
 
-  // Stops all ranks of all jobs and waits for them. They may be handed to this
-  // worker again afterwards, as later attempts.
-  void StopAll() ABSL_LOCKS_EXCLUDED(mu_);
+  // This worker was called dead: all that it ran has gone to others. Stops it,
+  // on the pool, and returns at once. What is ordered from now on is run, as
+  // later attempts.
+  void LetGo() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // As StopAll, and from now on no order is taken.
+  // Another scheduler leads: ranks that wait for the decision of the one before
+  // ask again.
+  void AskSchedulerAnew() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Stops all ranks of all jobs and waits for them; from now on no order is
+  // taken.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
 
   // That run now.

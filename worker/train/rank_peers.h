@@ -38,6 +38,10 @@ class RankPeers {
   // Tells the scheduler how the rank ended. Waits.
   virtual absl::Status ReportRank(const absl::Status& ended) = 0;
 
+  // Ends a FinishEpoch or ReportRank that waits with Unavailable: whoever is
+  // asked does not lead any more. Later ones go elsewhere.
+  virtual void AskSchedulerAnew() = 0;
+
   // Ends waiting calls, now and later, with Cancelled.
   virtual void Cancel() = 0;
 };

@@ -59,6 +59,9 @@ class RankRunner {
   void UpdateRouter(std::shared_ptr<const TableRouter> router)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Another scheduler leads: a call to the one before is made anew.
+  void AskSchedulerAnew() { peers_->AskSchedulerAnew(); }
+
   // Makes the rank end without a report, wherever it is. Returns at once.
   void Stop();
   void Join();

@@ -133,6 +133,7 @@ class FakePeers final : public RankPeers {
     return absl::OkStatus();
   }
 
+  void AskSchedulerAnew() override {}
   void Cancel() override {}
 
   v1::BeginAttemptReply begin_[2];
