@@ -58,10 +58,10 @@ class BusyReport {
   void Tick(absl::Duration now) {
     const uint64_t refusals = admission_.refusals();
     if (refusals == told_ || now < next_) return;
-    spdlog::warn("server.busy refused={} held_bytes={} limit_bytes={} "
-                 "next=clients_try_again",
-                 refusals - told_, admission_.held_bytes(),
-                 admission_.limit_bytes());
+    spdlog::warn(
+        "server.busy refused={} held_bytes={} limit_bytes={} "
+        "next=clients_try_again",
+        refusals - told_, admission_.held_bytes(), admission_.limit_bytes());
     told_ = refusals;
     next_ = now + kBusyReports;
   }
