@@ -14,6 +14,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
+#include "common/testing/fail_point.h"
 
 namespace seraph {
 namespace {
@@ -128,6 +129,7 @@ absl::Status AtomicFile::Commit() {
   const int closed = close(fd_);
   fd_ = -1;
   if (closed != 0) return Fail("write", errno);
+  FailPoint("file.naming");
   if (rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return Fail("rename the temporary file to", errno);
   }

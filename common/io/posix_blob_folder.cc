@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/io/file_reader.h"
 #include "common/status/status_macros.h"
+#include "common/testing/fail_point.h"
 
 namespace seraph {
 namespace {
@@ -122,6 +123,7 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> PosixBlobFolder::Create(
 
 absl::Status PosixBlobFolder::Rename(const std::string& from,
                                      const std::string& to) {
+  FailPoint("checkpoint.naming");
   if (rename(PathOf(from).c_str(), PathOf(to).c_str()) != 0) {
     const int error = errno;
     return ErrnoStatus(error, "rename the temporary file to", PathOf(to));

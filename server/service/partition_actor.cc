@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/testing/fail_point.h"
 #include "server/service/peer_codec.h"
 
 namespace seraph {
@@ -305,6 +306,7 @@ void PartitionActor::CheckMemory(Effects* effects) {
 void PartitionActor::Finish(Effects effects) {
   Account();
   CheckMemory(&effects);
+  if (!effects.messages.empty()) FailPoint("server.forwarding");
   for (PeerMessage& message : effects.messages) {
     const auto peer = peers_.find(message.to);
     if (peer == peers_.end()) continue;
@@ -313,7 +315,9 @@ void PartitionActor::Finish(Effects effects) {
     encoded.mutable_job()->set_generation(job_.generation);
     around_.peers->Send(peer->second, std::move(encoded));
   }
+  if (!effects.messages.empty()) FailPoint("server.forwarded");
   if (!effects.answers.empty()) {
+    FailPoint("server.answering");
     ExpireAnswers(around_.clock->Now(), &effects.answers);
   }
   for (Answer& answer : effects.answers) {

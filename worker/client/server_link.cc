@@ -11,6 +11,7 @@
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/notification.h"
 #include "common/rpc/grpc_status.h"
+#include "common/testing/fail_point.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/send_window.h"
 
@@ -236,7 +237,10 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         closed = closed_;
       }
       if (closed) return done(absl::UnavailableError("the link was closed"));
-      if (stream != nullptr && stream->Send(request, &done)) return;
+      if (stream != nullptr && stream->Send(request, &done)) {
+        FailPoint("worker.sent");
+        return;
+      }
       // Opened without the lock; of several threads that do so, one wins.
       std::shared_ptr<Stream> fresh = Stream::Open(stub_.get());
       MutexLock lock(&mu_);

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Each daemon dies between two given lines of code: docs/decisions/fail-points.md.
+
+A point is passed many times; which pass is the last one is drawn. The daemon is
+started anew afterwards, and the model is that of the undisturbed run.
+"""
+
+import signal
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/faults")
+from faults import FaultCluster, FaultTest  # noqa: E402
+
+
+class DoomedCluster(FaultCluster):
+    """One of its daemons is born with a point at which it dies."""
+
+    def __init__(self, folder, doomed, point, **keywords):
+        self.doomed = doomed
+        self.point = point
+        super().__init__(folder, **keywords)
+
+    def command_of(self, name, command):
+        if name != self.doomed or self.point is None:
+            return command
+        point, self.point = self.point, None  # The next one lives.
+        return ["env", f"SERAPH_FAIL_POINT={point}", *command]
+
+
+class PointsTest(FaultTest):
+
+    CHECKPOINT = {"directory": "ckpt", "every_epochs": 1}
+
+    def check(self, doomed, point, passes, replicas=1, servers=2, **sections):
+        point = f"{point}:{self.random.randint(1, passes)}"
+        print(f"{self.id()}: {doomed} dies at {point}", flush=True)
+        job = self.job(epochs=12, replicas=replicas, **sections)
+        with DoomedCluster(self.folder, doomed, point, servers=servers,
+                           workers=2) as cluster:
+            name = self.submit(cluster, job)
+            # The fault is there, and not another one.
+            deadline = time.monotonic() + 60
+            while cluster.daemons[doomed].poll() is None:
+                self.assertLess(time.monotonic(), deadline,
+                                f"{doomed} does not come to {point}")
+                time.sleep(0.02)
+            self.assertEqual(cluster.daemons[doomed].returncode,
+                             -signal.SIGKILL, cluster.log(doomed))
+            cluster.restart(doomed)
+            status = self.succeed(cluster, name)
+        self.check_same_model(cluster, job, status)
+
+    # Between the parts of one push of one rank: to one server, not the other.
+    def test_a_worker_that_has_sent_a_part(self):
+        self.check("worker-0", "worker.sent", 2000)
+
+    # In its log, and nobody else's.
+    def test_a_primary_before_it_forwards(self):
+        self.check("server-0", "server.forwarding", 2000, replicas=2)
+
+    # In the log of others, and not acknowledged.
+    def test_a_primary_that_has_forwarded(self):
+        self.check("server-1", "server.forwarded", 2000, replicas=2)
+
+    # With every replica, and nobody was told.
+    def test_a_server_before_it_answers(self):
+        for replicas in (1, 2):
+            with self.subTest(replicas=replicas):
+                self.check("server-0", "server.answering", 2000,
+                           replicas=replicas, servers=3,
+                           checkpoint=self.CHECKPOINT,
+                           output={"directory": f"out-{replicas}"})
+
+    def test_a_scheduler_that_has_decided(self):
+        self.check("scheduler", "scheduler.decided", 12, replicas=2)
+
+    def test_a_scheduler_that_has_stored(self):
+        self.check("scheduler", "scheduler.stored", 12, replicas=2)
+
+    def test_a_scheduler_that_has_ordered(self):
+        self.check("scheduler", "scheduler.ordered", 12, replicas=2)
+
+    # The part of a checkpoint is written, and has no name.
+    def test_a_server_before_a_part_has_its_name(self):
+        self.check("server-0", "checkpoint.naming", 12,
+                   checkpoint=self.CHECKPOINT)
+
+    # The manifest is, and has no name.
+    def test_a_scheduler_before_a_manifest_has_its_name(self):
+        self.check("scheduler", "checkpoint.naming", 4,
+                   checkpoint=self.CHECKPOINT)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
