@@ -121,7 +121,7 @@ class EtcdTest(FaultTest):
         self.addCleanup(self.etcd.stop)
 
     def test_another_scheduler_takes_over(self):
-        job = self.job(epochs=60)
+        job = self.job(epochs=40)
         with EtcdCluster(self.folder, self.etcd) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
@@ -133,7 +133,7 @@ class EtcdTest(FaultTest):
         self.assertEqual(status["recoveries"], 0, "somebody was called dead")
 
     def test_a_paused_leader_wakes_and_orders_nothing(self):
-        job = self.job(epochs=80)
+        job = self.job(epochs=50)
         with EtcdCluster(self.folder, self.etcd) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
@@ -156,7 +156,7 @@ class EtcdTest(FaultTest):
         return name if answer.code == 0 else None
 
     def test_one_member_of_etcd_dies(self):
-        job = self.job(epochs=60)
+        job = self.job(epochs=40)
         with EtcdCluster(self.folder, self.etcd) as cluster:
             name = self.submit(cluster, job)
             for member in range(3):
@@ -168,7 +168,7 @@ class EtcdTest(FaultTest):
         self.check_same_model(cluster, job, status)
 
     def test_without_a_majority_training_goes_on(self):
-        job = self.job(epochs=60)
+        job = self.job(epochs=40)
         with EtcdCluster(self.folder, self.etcd) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
@@ -182,7 +182,7 @@ class EtcdTest(FaultTest):
         self.check_same_model(cluster, job, status)
 
     def test_leader_and_a_server_at_once(self):
-        job = self.job(epochs=60, replicas=2)
+        job = self.job(epochs=40, replicas=2)
         with EtcdCluster(self.folder, self.etcd, servers=3) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)

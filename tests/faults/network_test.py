@@ -151,7 +151,7 @@ class NetworkTest(FaultTest):
         self.check_same_model(cluster, job, status)
 
     def test_a_primary_that_is_cut_off_is_replaced_and_fenced(self):
-        job = self.job(replicas=2, epochs=60)
+        job = self.job(replicas=2, epochs=40)
         with self.cluster(3, 2) as cluster:
             name = self.submit(cluster, job)
             before = self.under_way(cluster, name)

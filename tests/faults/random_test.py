@@ -47,7 +47,7 @@ class RandomFaultsTest(FaultTest):
         return made
 
     def test_with_two_copies(self):
-        job = self.job(replicas=2, epochs=80, checkpoint={
+        job = self.job(replicas=2, epochs=60, checkpoint={
             "directory": "ckpt", "every_epochs": 3})
         with FaultCluster(self.folder, servers=3, workers=2) as cluster:
             name = self.submit(cluster, job)

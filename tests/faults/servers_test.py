@@ -38,7 +38,7 @@ class ServersTest(FaultTest):
         self.check_same_model(cluster, job, status)
 
     def test_two_of_three_copies_one_after_the_other(self):
-        job = self.job(replicas=3, epochs=60)
+        job = self.job(replicas=3, epochs=40)
         with FaultCluster(self.folder, servers=3, workers=2) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
@@ -50,7 +50,7 @@ class ServersTest(FaultTest):
         self.check_same_model(cluster, job, status)
 
     def test_a_paused_primary_is_fenced_when_it_wakes(self):
-        job = self.job(replicas=2, epochs=60)
+        job = self.job(replicas=2, epochs=40)
         with FaultCluster(self.folder, servers=3, workers=2) as cluster:
             name = self.submit(cluster, job)
             before = self.under_way(cluster, name)
@@ -115,7 +115,7 @@ class ServersTest(FaultTest):
         self.check_same_model(cluster, job, status, recoveries=1)
 
     def test_servers_come_and_are_drained_while_training_goes_on(self):
-        job = self.job(epochs=80)
+        job = self.job(epochs=50)
         with FaultCluster(self.folder, servers=1, workers=2) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
@@ -129,7 +129,7 @@ class ServersTest(FaultTest):
         self.assertEqual(status["recoveries"], 0, "it went back")
 
     def test_sigterm_moves_everything_first(self):
-        job = self.job(epochs=80)
+        job = self.job(epochs=50)
         with FaultCluster(self.folder, servers=2, workers=2) as cluster:
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
