@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/checkpoint/checkpoint_model.h"
 #include "common/config/config_file.h"
 #include "common/dataset/input_files.h"
 #include "common/dataset/resolve_dataset.h"
@@ -112,8 +113,10 @@ absl::Status CheckFilesOf(const JobFile& job) {
   CheckPatterns(job, "data.options.labels", spec.data.options.labels, &places);
   CheckPairs(job, &places);
   if (!spec.init_model.empty()) {
-    places.Add("init.model",
-               ModelFileReader::Open(Absolute(job, spec.init_model)).status());
+    const std::string init = Absolute(job, spec.init_model);
+    places.Add("init.model", CheckpointModel::IsCheckpoint(init)
+                                 ? CheckpointModel::Open(init).status()
+                                 : ModelFileReader::Open(init).status());
   }
   places.Add("output.directory",
              CheckFolderCanBe(Absolute(job, spec.output_directory)));

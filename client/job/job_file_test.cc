@@ -100,6 +100,17 @@ TEST_F(JobFileTest, AModelToStartFromMustBeOne) {
                        HasSubstr("--set init.model: init.model: ")));
 }
 
+TEST_F(JobFileTest, ACheckpointToStartFromMustBeOne) {
+  folder_.Write("jobs/ckpt/g1-c4.checkpoint", "not one");
+  for (const std::string path : {"ckpt", "ckpt/g1-c4.checkpoint"}) {
+    EXPECT_THAT(CheckFilesOf(Load({absl::StrCat("init.model=", path)})),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("--set init.model: init.model: "),
+                               HasSubstr("g1-c4.checkpoint"))))
+        << path;
+  }
+}
+
 TEST_F(JobFileTest, AJobFileThatIsNotThere) {
   EXPECT_THAT(LoadJobFile(folder_.Path("none.yaml"), {}),
               StatusIs(absl::StatusCode::kNotFound,

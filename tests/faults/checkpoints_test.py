@@ -143,6 +143,18 @@ class CheckpointsTest(FaultTest):
         self.check_same_model(cluster, job, status)
         self.assertIn("small/ckpt", str(status))
 
+    def test_another_job_starts_from_a_checkpoint(self):
+        """From the last one it starts as from the model."""
+        self.train(self.job(epochs=2, checkpoint=self.CHECKPOINT,
+                            output={"directory": "first"}))
+        manifests = glob.glob(os.path.join(self.folder, "ckpt", "*",
+                                           "*.checkpoint"))
+        newest = max(manifests, key=os.path.getmtime)
+        digests = {self.train(self.job(
+            epochs=1, init={"model": model})).digest for model in (
+                "first/model", newest, os.path.dirname(newest))}
+        self.assertEqual(len(digests), 1, digests)
+
     def test_only_the_kept_ones_stay(self):
         job = self.job(epochs=10, checkpoint=dict(self.CHECKPOINT, keep=2))
         with FaultCluster(self.folder, servers=1, workers=1) as cluster:
