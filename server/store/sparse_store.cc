@@ -6,9 +6,8 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "common/table/partitioning.h"
+#include "server/store/key_index.h"
 
 namespace seraph {
 namespace {
@@ -75,32 +74,11 @@ class SparseStore final : public RowStore {
   size_t rows() const override { return keys_.size(); }
 
   size_t bytes() const override {
-    // The hash table has a byte of control and an entry for each bucket.
-    return index_.capacity() * (1 + sizeof(Entry)) +
-           keys_.capacity() * sizeof(Key) +
+    return index_.bytes() + keys_.capacity() * sizeof(Key) +
            (slabs_.size() << slab_shift_) * row_cells_ * sizeof(float);
   }
 
  private:
-  // A key and the number of its row; without padding, since there is one for
-  // each bucket. No store of 2^32 rows fits into a machine.
-  struct __attribute__((packed, aligned(4))) Entry {
-    Key key;
-    uint32_t row;
-  };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(Key key) const { return absl::Hash<Key>()(key); }
-    size_t operator()(const Entry& entry) const { return (*this)(entry.key); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Entry& a, Key b) const { return a.key == b; }
-    bool operator()(const Entry& a, const Entry& b) const {
-      return a.key == b.key;
-    }
-  };
-
   void Find(absl::Span<const Key> keys, float** rows) const override {
     FindAnd(keys, rows, [](size_t) {});
   }
@@ -117,16 +95,12 @@ class SparseStore final : public RowStore {
     const int shift = slab_shift_;
     const size_t mask = (size_t{1} << shift) - 1;
     const size_t row_cells = row_cells_;
-    constexpr uint32_t kMissing = ~uint32_t{0};
     uint32_t numbers[UpdateRule::kMaxRows];
-    for (const Key key : keys) index_.prefetch(key);
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const auto entry = index_.find(keys[i]);
-      numbers[i] = entry == index_.end() ? kMissing : entry->row;
-    }
+    for (const Key key : keys) index_.Prefetch(key);
+    for (size_t i = 0; i < keys.size(); ++i) numbers[i] = index_.Find(keys[i]);
     for (size_t i = 0; i < keys.size(); ++i) {
       const size_t row = numbers[i];
-      if (row == kMissing) {
+      if (row == KeyIndex::kMissing) {
         rows[i] = nullptr;
         continue;
       }
@@ -151,7 +125,7 @@ class SparseStore final : public RowStore {
     }
     Touch(row >> slab_shift_);
     keys_.push_back(key);
-    index_.insert(Entry{key, static_cast<uint32_t>(row)});
+    index_.Insert(key, static_cast<uint32_t>(row));
     return Row(row);
   }
 
@@ -162,7 +136,7 @@ class SparseStore final : public RowStore {
 
   const size_t row_cells_;
   const int slab_shift_;  // A slab has 2^slab_shift_ rows.
-  absl::flat_hash_set<Entry, Hash, Equal> index_;
+  KeyIndex index_;
   std::vector<Key> keys_;  // By row: the blocks are the slabs.
   std::vector<std::unique_ptr<float[]>> slabs_;  // Filled one after the other.
 };
