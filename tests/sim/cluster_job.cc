@@ -78,11 +78,12 @@ ClusterJob ChooseJob(SimLoop* loop) {
   if (validates) {
     spec.data.validation = {"validation"};
     if (loop->Happens(0.5)) {
-      spec.train.stop = StopSpec{"log_loss", 1};
+      spec.train.stop =
+          StopSpec{"log_loss", 1 + static_cast<uint32_t>(loop->Below(2))};
       spec.train.epochs = 3;
     }
   }
-  if (loop->Happens(0.5)) {
+  if (loop->Happens(0.6)) {
     spec.checkpoint.emplace();
     spec.checkpoint->directory = "/checkpoints";
     spec.checkpoint->every_epochs = loop->Below(3);
@@ -115,6 +116,12 @@ ClusterJob ChooseJob(SimLoop* loop) {
         OptimizerKind::kAdagrad, OptimizerKind::kAdam, OptimizerKind::kSgd};
     const OptimizerKind kind = kKinds[loop->Below(3)];
     spec.train.optimizer = DefaultOptimizer(kind);
+    if (loop->Happens(0.3)) spec.train.clip_norm = 0.1;
+    if (loop->Happens(0.3)) {
+      spec.train.schedule.kind = ScheduleKind::kCosine;
+      spec.train.schedule.warmup_steps = 2;
+    }
+    if (loop->Happens(0.3)) spec.sync.combine = Combine::kSum;
     if (kind == OptimizerKind::kSgd) {  // Lazy terms.
       spec.train.optimizer.l2 = 0.01;
       spec.train.optimizer.l1 = 0.001;
@@ -134,10 +141,13 @@ ClusterJob ChooseJob(SimLoop* loop) {
 
   job.files.train = {FileOf("/train")};
   if (validates) job.files.validation = {FileOf("/validation")};
-  job.key = absl::StrCat(spec.ranks, " ", spec.train.epochs, " ", dense, " ",
-                         static_cast<int>(spec.model.bias), " ",
-                         static_cast<int>(spec.train.optimizer.kind), " ",
-                         validates, " ", spec.train.stop.has_value());
+  job.key = absl::StrCat(
+      spec.ranks, " ", spec.train.epochs, " ", dense, " ",
+      static_cast<int>(spec.model.bias), " ",
+      static_cast<int>(spec.train.optimizer.kind), " ", validates, " ",
+      spec.train.stop.value_or(StopSpec{"", 0}).patience, " ",
+      spec.train.clip_norm, " ", static_cast<int>(spec.train.schedule.kind),
+      " ", static_cast<int>(spec.sync.combine));
   return job;
 }
 

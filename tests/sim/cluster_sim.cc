@@ -12,8 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/planted_bug.h"
 #include "common/version/version.h"
-#include "server/core/partition_snapshot.h"
 #include "tests/sim/cluster_job.h"
+#include "tests/sim/cluster_look.h"
+#include "tests/sim/cluster_operators.h"
 #include "tests/sim/cluster_world.h"
 #include "tests/sim/sim_disk.h"
 #include "tests/sim/sim_faults.h"
@@ -51,11 +52,11 @@ class ClusterSim {
     Begin();
     const absl::Duration deadline = plan_.until + Seconds(60);
     absl::Duration next_look = loop_.now();
-    while (loop_.now() < deadline && !loop_.exhausted() && !Ended() &&
+    while (loop_.now() < deadline && !loop_.exhausted() && !Freed() &&
            checker_->errors().empty()) {
       next_look += Milliseconds(20);
       loop_.RunUntil(next_look);
-      CompareReplicas();
+      replicas_.Look();
     }
     if (checker_->errors().empty()) Finish();
     SimOutcome outcome = Tell();
@@ -81,7 +82,9 @@ class ClusterSim {
     world_.job = &job_;
     world_.disk = &disk_;
     checker_.emplace(job_.witness);
+    checks_.emplace(&job_, &*checker_);
     world_.checker = &*checker_;
+    world_.checks = &*checks_;
     if (calm_) {
       servers_n_ = 1;
       workers_n_ = 1;
@@ -99,14 +102,20 @@ class ClusterSim {
         loop_.Happens(0.3) ? 4 * (job_.spec.model.classes.value_or(4) * 4 + 8)
                            : 1 << 20;
 
+    if (loop_.Happens(0.4)) world_.window_bytes = 1 + loop_.Below(200);
+    if (loop_.Happens(0.3)) world_.inflight_bytes = 1 + loop_.Below(400);
+    world_.stray = loop_.Happens(0.5) ? 0.03 : 0;
+
     SimWeatherOnTheWire weather;
+    if (loop_.Happens(0.3)) {
+      weather.most_delay = Milliseconds(5 + loop_.Below(35));
+    }
     if (loop_.Happens(0.7)) {
       weather.lose = 0.02 * loop_.Below(4);
       weather.duplicate = 0.05 * loop_.Below(4);
       weather.late = 0.05 * loop_.Below(3);
       weather.most_late = Milliseconds(20 + loop_.Below(600));
     }
-    network_.SetWeather(weather);
     plan_.from = Milliseconds(1100);
     plan_.until = Seconds(1) + Milliseconds(800 + loop_.Below(3500));
     plan_.longest = Milliseconds(20 + loop_.Below(1200));
@@ -115,10 +124,25 @@ class ClusterSim {
     plan_.cuts = loop_.Below(4);
     plan_.isolations = loop_.Below(3);
     plan_.slow_links = loop_.Below(4);
+    people_.from = Milliseconds(1150);
+    people_.until = plan_.until;
+    if (loop_.Happens(0.5)) people_.checkpoints = loop_.Below(4);
+    if (loop_.Happens(0.2)) people_.pauses = 1 + loop_.Below(2);
+    if (loop_.Happens(0.25)) people_.drains = 1 + loop_.Below(2);
+    people_.cancels = loop_.Happens(0.03);
+    people_.power_cuts = loop_.Happens(0.1);
+    if (loop_.Happens(0.3)) late_nodes_ = 0.4;
     // A seed in ten has a fair day.
     if (loop_.Happens(0.1)) {
+      world_.is_fair = true;
       plan_.crashes = plan_.stops = plan_.cuts = plan_.isolations = 0;
+      plan_.slow_links = 0;
+      people_.drains = people_.power_cuts = 0;
+      people_.checkpoints += 3;
+      weather = SimWeatherOnTheWire();
+      late_nodes_ = 0;
     }
+    network_.SetWeather(weather);
     uint32_t steps = 1;
     for (uint32_t n : job_.witness.steps) steps = std::max(steps, n);
     for (const Batch& batch : job_.train) {
@@ -129,12 +153,21 @@ class ClusterSim {
         std::min(Milliseconds(150),
                  (plan_.until - Seconds(1)) * (0.3 + 0.01 * loop_.Below(150)) /
                      (steps * job_.spec.train.epochs + job_.spec.train.epochs));
-    commit_death_ = loop_.Happens(0.3) ? 0.03 : 0;
-    forward_death_ = loop_.Happens(0.3) ? 0.01 : 0;
-    shape_ = absl::StrCat(servers_n_, " servers, ", workers_n_, " workers, ",
-                          world_.streams ? "streams" : "datagrams", ", lose ",
-                          weather.lose, ", repeat ", weather.duplicate,
-                          ", late ", weather.late, "; ", job_.ToString());
+    if (loop_.Happens(0.2)) {
+      world_.think = std::min(world_.think, Milliseconds(8));
+    }
+    if (world_.is_fair) {
+      world_.think = std::min(world_.think, Milliseconds(15));
+    } else {
+      commit_death_ = loop_.Happens(0.3) ? 0.03 : 0;
+      forward_death_ = loop_.Happens(0.3) ? 0.01 : 0;
+    }
+    shape_ = absl::StrCat(
+        servers_n_, " servers, ", workers_n_, " workers, ",
+        world_.streams ? "streams" : "datagrams", ", lose ", weather.lose,
+        ", repeat ", weather.duplicate, ", late ", weather.late,
+        world_.is_fair ? ", fair" : "", ", window ", world_.window_bytes,
+        ", room ", world_.inflight_bytes, "; ", job_.ToString());
   }
 
   void Begin() {
@@ -161,14 +194,28 @@ class ClusterSim {
     StartScheduler();
     std::vector<int> machines = {world_.scheduler_machine};
     for (auto& [machine, life] : nodes_) {
-      StartNode(machine);
       machines.push_back(machine);
-      if (life.server != nullptr) machines.push_back(machine);
+      if (life.node.role == NodeRole::kServer) machines.push_back(machine);
+      if (!loop_.Happens(late_nodes_)) {
+        StartNode(machine);
+        continue;
+      }
+      ++world_.counts["nodes that came late"];
+      loop_.Crash(machine);
+      loop_.After(loop_.Between(absl::ZeroDuration(), plan_.until - Seconds(1)),
+                  SimLoop::kWorld, "comes",
+                  [this, machine = machine] { Start(machine); });
     }
     if (!calm_) {
       faults_.Plan(plan_, machines);
-      loop_.After(plan_.until - loop_.now(), SimLoop::kWorld, "calm",
-                  [this] { network_.SetWeather({}); });
+      operators_.Plan(people_);
+      loop_.After(plan_.until - loop_.now(), SimLoop::kWorld, "calm", [this] {
+        network_.SetWeather({});
+        // What drains is of no use to the job, and may be all there is.
+        for (const auto& [machine, life] : world_.draining) {
+          if (loop_.life(machine) == life) CrashSoon(machine);
+        }
+      });
     }
     loop_.After(Milliseconds(80), SimLoop::kWorld, "submit",
                 [this] { Submit(); });
@@ -222,12 +269,13 @@ class ClusterSim {
       NodeLife& life = nodes_.at(machine);
       world_.servers.erase(machine);
       world_.workers.erase(machine);
-      if (life.server != nullptr && loop_.Happens(0.5)) {
-        disk_.Crash([this](uint64_t n) { return loop_.Below(n); });
-      }
       life.server.reset();
       life.worker.reset();
     }
+    if (calm_ || !loop_.Happens(0.5)) return;
+    disk_.Crash([this](uint64_t n) { return loop_.Below(n); });
+    disk_.ForEach(
+        [this](MemoryBlobFolder* folder) { checks_->CheckFolder(folder); });
   }
 
   void Start(int machine) {
@@ -316,6 +364,12 @@ class ClusterSim {
         life.registered = false;
       }
     };
+    const auto beaten = [this, machine,
+                         heard](absl::StatusOr<SimScheduler::Beat> beat) {
+      if (!beat.ok()) return heard(beat.status());
+      heard(beat->first);
+      if (beat->second) Depart(machine);
+    };
     if (!life.registered) {
       std::vector<HeldPartition> held;
       if (life.server != nullptr) held = life.server->jobs().Held();
@@ -336,90 +390,54 @@ class ClusterSim {
     if (life.server != nullptr) {
       event.silent_peers = life.server->jobs().SilentPeers();
     }
-    network_.Call<uint64_t>(
+    network_.Call<SimScheduler::Beat>(
         machine, world_.scheduler_machine, "heartbeat", world_.call_timeout,
         [this, event](auto answer) {
           if (world_.scheduler != nullptr) {
             world_.scheduler->Heartbeat(event, answer);
           }
         },
-        heard);
+        beaten);
+  }
+
+  // A node that is drained stops, and comes again another day.
+  void Depart(int machine) {
+    ++world_.counts["drained"];
+    loop_.Tell(machine, [] { return "### is drained"; });
+    const Node& node = nodes_.at(machine).node;
+    network_.Send(machine, world_.scheduler_machine, "leave",
+                  [this, name = node.name, incarnation = node.incarnation] {
+                    if (world_.scheduler == nullptr) return;
+                    world_.scheduler->Tell(NodeLeft{name, incarnation},
+                                           [](absl::StatusOr<int>) {});
+                  });
+    CrashSoon(machine);
   }
 
   // Checks --------------------------------------------------------------------
 
-  const JobView* View() const {
-    if (world_.scheduler == nullptr) return nullptr;
-    const auto jobs = world_.scheduler->core().Jobs();
-    if (jobs.empty()) return nullptr;
-    return world_.scheduler->core().Find(jobs.front().id);
-  }
+  const JobView* View() const { return ViewOf(world_); }
 
-  bool Ended() const {
+  // It has ended, and nobody has anything of it any more.
+  bool Freed() const {
     const JobView* view = View();
-    return view != nullptr && HasEnded(view->state);
-  }
-
-  void CompareReplicas() {
-    for (auto& [machine, server] : world_.servers) {
-      if (loop_.IsStopped(machine)) continue;
-      server->Look([this, machine = machine](const JobName& job,
-                                             const Partition& partition) {
-        if (!partition.holds()) return;
-        const LogPosition last = partition.State().last;
-        const Snapshot snapshot = EncodeSnapshot(partition.state());
-        const uint64_t content = std::hash<std::string>()(snapshot.bytes);
-        const ReplicaState state = partition.State();
-        const auto [it, is_new] = content_.emplace(
-            std::tuple(job.generation, state.table, state.partition, last.epoch,
-                       last.number),
-            content);
-        if (!is_new) ++world_.counts["replicas compared"];
-        if (it->second != content) {
-          checker_->Report(absl::StrCat(
-              loop_.name(machine), ": table ", state.table, ", partition ",
-              state.partition, " at ", last.epoch, ":", last.number,
-              " holds other bytes than another did"));
-        }
-      });
-    }
-  }
-
-  std::string Standing() const {
-    std::string text;
-    if (const JobView* view = View(); view != nullptr) {
-      absl::StrAppend(&text, JobStateName(view->state), " ",
-                      JobPhaseName(view->phase), " ", view->error, " ",
-                      view->waiting_for, "\n");
-    } else {
-      absl::StrAppend(&text, "no job\n");
-    }
-    for (const auto& [machine, worker] : world_.workers) {
-      absl::StrAppend(&text, worker->Standing());
-    }
-    for (const auto& [machine, server] : world_.servers) {
-      absl::StrAppend(&text, loop_.name(machine), ":");
-      for (const auto& job : server->jobs().All()) {
-        for (const auto& [place, actor] : job->partitions) {
-          const auto& gauges = actor->gauges();
-          absl::StrAppend(&text, " [", place.first, "/", place.second, " gen ",
-                          job->name.generation, " epoch ", gauges.epoch.load(),
-                          " duty ", static_cast<int>(gauges.duty.load()),
-                          " at ", gauges.position.load(), " parked ",
-                          gauges.parked.load(), "]");
-        }
-      }
-      absl::StrAppend(&text, "\n");
-    }
-    return text;
+    return view != nullptr && HasEnded(view->state) &&
+           world_.scheduler->core().IsFreed(view->id) &&
+           (calm_ || LeftOvers(world_).empty());
   }
 
   void Finish() {
     const JobView* view = View();
     if (view == nullptr || !HasEnded(view->state)) {
       return checker_->Report(
-          absl::StrCat("the job does not end:\n", Standing()));
+          absl::StrCat("the job does not end:\n", StandingOf(world_)));
     }
+    if (!Freed()) {
+      return checker_->Report(absl::StrCat(
+          "the job has ended, and something is left: ", LeftOvers(world_),
+          StandingOf(world_)));
+    }
+    if (view->state == JobState::kCancelled && operators_.cancelled()) return;
     if (view->state != JobState::kSucceeded) {
       return checker_->Report(absl::StrCat(
           "the job ended as ", JobStateName(view->state), ": ", view->error));
@@ -435,10 +453,20 @@ class ClusterSim {
                                     " examples in ", view->epochs.size(),
                                     " epochs of ", job_.train_records()));
     }
+    const size_t epochs = view->epochs.size();
     if (job_.is_witness) {
-      const bool whole = view->epochs.size() == job_.spec.train.epochs;
-      for (uint32_t t = 0; whole && t < job_.tables.size(); ++t) {
-        checker_->Final(model->second.generation, t, model->second.tables[t]);
+      for (uint32_t t = 0; t < job_.tables.size(); ++t) {
+        checker_->Final(model->second.generation, t, epochs,
+                        model->second.tables[t]);
+      }
+      // Its loss becomes worse with every epoch.
+      const auto& stop = job_.spec.train.stop;
+      const size_t wanted = stop.has_value() ? std::min(stop->patience + 1,
+                                                        job_.spec.train.epochs)
+                                             : job_.spec.train.epochs;
+      if (epochs != wanted) {
+        checker_->Report(absl::StrCat("the job trained ", epochs,
+                                      " epochs instead of ", wanted));
       }
       return;
     }
@@ -524,18 +552,22 @@ class ClusterSim {
   SimDisk disk_;
   ClusterJob job_;
   std::optional<WitnessChecker> checker_;
+  std::optional<ClusterChecks> checks_;
   ClusterWorld world_;
+  ReplicaComparison replicas_{&world_};
+  ClusterOperators operators_{&world_,
+                              {.crash = [this](int m) { Crash(m); },
+                               .start = [this](int m) { Start(m); }}};
+  OperatorPlan people_;
   std::string shape_;
   SimSchedulerDisk stored_;
   std::unique_ptr<SimScheduler> scheduler_;
   std::map<int, NodeLife> nodes_;
   std::optional<JobResult> result_;
-  std::map<std::tuple<uint64_t, uint32_t, uint32_t, uint64_t, uint64_t>,
-           uint64_t>
-      content_;
 
   int servers_n_ = 1;
   int workers_n_ = 1;
+  double late_nodes_ = 0;
   double commit_death_ = 0;
   double forward_death_ = 0;
   bool submitted_ = false;

@@ -22,11 +22,28 @@ TEST_P(ClusterSimTest, EveryJobEndsWithTheRightModel) {
             0);
   std::printf("%s", CountsToString(counts).c_str());
   // A run in which nothing goes wrong says nothing.
-  for (const char* name :
-       {"faults.crashes", "faults.stops", "faults.cuts", "faults.isolations",
-        "messages.lost", "messages.repeated", "messages.late", "recoveries",
-        "called dead", "checkpoints", "scheduler dies before commit",
-        "scheduler dies after commit", "server dies after forwarding"}) {
+  for (const char* name : {"faults.crashes",
+                           "faults.stops",
+                           "faults.cuts",
+                           "faults.isolations",
+                           "messages.lost",
+                           "messages.repeated",
+                           "messages.late",
+                           "recoveries",
+                           "called dead",
+                           "checkpoints",
+                           "scheduler dies before commit",
+                           "scheduler dies after commit",
+                           "server dies after forwarding",
+                           "checkpoints on demand",
+                           "pauses",
+                           "drained",
+                           "cancelled",
+                           "power cuts",
+                           "nodes that came late",
+                           "waited for the window",
+                           "refused for want of room",
+                           "stray requests"}) {
     EXPECT_GT(counts[name], 0) << name;
   }
   EXPECT_GT(counts["acknowledged"], 5 * counts["runs"]);

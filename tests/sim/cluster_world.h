@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tests/sim/cluster_checks.h"
 #include "tests/sim/cluster_job.h"
 #include "tests/sim/sim_loop.h"
 #include "tests/sim/sim_network.h"
@@ -29,6 +31,7 @@ struct ClusterWorld {
   SimNetwork* network = nullptr;
   const ClusterJob* job = nullptr;
   WitnessChecker* checker = nullptr;
+  ClusterChecks* checks = nullptr;
   SimDisk* disk = nullptr;
   std::map<std::string, int64_t> counts;
 
@@ -38,8 +41,15 @@ struct ClusterWorld {
   absl::Duration call_timeout = absl::Milliseconds(250);
   absl::Duration think;  // Of a rank, at most, for a batch.
   size_t max_message_bytes = 1 << 20;
+  uint64_t window_bytes = 1 << 20;    // Of a worker's pushes to a server.
+  uint64_t inflight_bytes = 1 << 30;  // Of requests that a server takes in.
   // Between replicas: as on a stream, or in any order and repeatedly.
   bool streams = true;
+
+  bool is_fair = false;  // Nothing breaks, gets lost or takes long.
+
+  // How often a rank's request has a stray copy under a wrong name.
+  double stray = 0;
 
   // After a record was forwarded: a good moment for the machine to die.
   std::function<void(int machine)> dies;
@@ -50,6 +60,9 @@ struct ClusterWorld {
   SimScheduler* scheduler = nullptr;
   int scheduler_machine = 0;
   std::map<std::string, int> machine_of;  // By a node's name.
+  std::set<uint64_t> called_dead;         // Incarnations.
+  // Lives of machines that were asked to drain, by machine.
+  std::map<int, uint64_t> draining;
 
   SimServer* ServerAt(int machine) const {
     const auto it = servers.find(machine);

@@ -216,6 +216,26 @@ class PartitionSim {
                     if (!loop_.IsUp(machine)) Restart(machine);
                   });
     };
+    world_.report = [this](std::string problem) {
+      checker_->Report(std::move(problem));
+    };
+    world_.acknowledged = [this](uint64_t generation, uint32_t rank,
+                                 Clock clock) {
+      CheckHeld("acknowledged", generation, rank, clock);
+    };
+    world_.answered = [this](uint64_t generation,
+                             const std::vector<float>& rows) {
+      if (job_.sync.spec.mode == SyncMode::kBsp) return;
+      const uint32_t width = job_.width();
+      for (uint32_t c = 0; c < width; ++c) {
+        for (size_t i = c; i < rows.size(); i += width) {
+          if (rows[i] == 0) continue;
+          const auto [rank, clock] = job_.OfColumn(c);
+          CheckHeld("given to a pull", generation, rank, clock);
+          break;
+        }
+      }
+    };
     StartScheduler();
     for (auto& [machine, server] : servers_) StartServer(machine);
     std::vector<int> machines = {scheduler_};
@@ -955,6 +975,25 @@ class PartitionSim {
     return text;
   }
 
+  // What somebody is told of is with everybody who may be promoted by the
+  // record.
+  void CheckHeld(const char* how, uint64_t generation, uint32_t rank,
+                 Clock clock) {
+    if (generation != stored_.generation || !stored_.group.has_value()) return;
+    for (const Node& member : stored_.group->members) {
+      const ReplicaHost* host = HostOn(MachineOf(member));
+      if (host == nullptr || host->node().incarnation != member.incarnation ||
+          host->generation() != generation || !host->partition()->holds()) {
+        continue;
+      }
+      if (host->partition()->state().rank(rank).next > clock) continue;
+      checker_->Report(
+          absl::StrCat("entry ", ToString(clock), " of rank ", rank, " is ",
+                       how, ", and is not in the log of ", member.name,
+                       ", a member of epoch ", stored_.group->epoch));
+    }
+  }
+
   // Replicas at one position hold the same bytes, whenever they were there, and
   // whoever is in sync by the record holds something.
   void CompareReplicas() {
@@ -1042,7 +1081,7 @@ class PartitionSim {
   }
 
   void Finish() {
-    checker_->Final(stored_.generation, 0, *exported_);
+    checker_->Final(stored_.generation, 0, job_.epochs, *exported_);
     // What is under way comes to rest; then all replicas have it all.
     const uint64_t generation = stored_.generation;
     const absl::Duration end = std::max(loop_.now(), plan_.until) + Seconds(2);
@@ -1063,7 +1102,8 @@ class PartitionSim {
             absl::StrCat("a member holds nothing at the end: ", Standing()));
         continue;
       }
-      checker_->Final(stored_.generation, 0, RowsOf(*host->partition()));
+      checker_->Final(stored_.generation, 0, job_.epochs,
+                      RowsOf(*host->partition()));
       if (host->partition()->differing_repeats() > 0) {
         checker_->Report("a repeat in bsp had other bytes");
       }

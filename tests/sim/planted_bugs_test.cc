@@ -1,8 +1,5 @@
 // Bugs that are built in on purpose are found: a simulation that finds nothing
-// may just not be looking. Needs a build with --config=planted. Those of cuts,
-// of what bsp keeps of the clock before, and of late snapshots are looked for
-// by
-// //server/core:replication_planted_test and //server/core:cut_test.
+// may just not be looking. Needs a build with --config=planted.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -51,9 +48,15 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim, "holds nothing"),
       SERAPH_PLANTED(PromoteWithoutCollecting, RunPartitionSim),
       SERAPH_PLANTED(RecruitDeathBlocks, RunPartitionSim),
+      SERAPH_PLANTED(TakeLateSnapshot, RunPartitionSim, "and held it up to"),
       SERAPH_PLANTED(DropOverwritten, RunClusterSim),
       SERAPH_PLANTED(StoreLazyDecayAtCheckpoint, RunClusterSim),
       SERAPH_PLANTED(RollbackWithoutGeneration, RunClusterSim),
+      SERAPH_PLANTED(CutBetweenPartitions, RunClusterSim),
+      SERAPH_PLANTED(CutWithoutStaging, RunClusterSim, "did not come about"),
+      SERAPH_PLANTED(ParkedPullsFillWindow, RunClusterSim, "does not end"),
+      SERAPH_PLANTED(TakeNewerGeneration, RunClusterSim,
+                     "its generation is another"),
 #undef SERAPH_PLANTED
   };
   return *all;

@@ -45,6 +45,7 @@ void ReplicaHost::Make(uint64_t generation, bool empty) {
   }
   generation_ = generation;
   assigned_ = false;
+  stood_epoch_ = 0;
   const auto make_store = [table = world_.options.table,
                            partition = world_.options.partition] {
     return MakeRowStore(table, Partitioning(table).PartitionRange(partition));
@@ -148,7 +149,14 @@ void ReplicaHost::Push(uint64_t generation, PushMessage message,
     return then(status);
   }
   message.ticket = ++last_ticket_;
-  answers_[message.ticket] = std::move(then);
+  answers_[message.ticket] =
+      [this, generation, rank = *message.rank, clock = message.clock,
+       then = std::move(then)](absl::StatusOr<Answer> answer) {
+        if (answer.ok() && answer->outcome.code == PartCode::kOk) {
+          world_.acknowledged(generation, rank.rank, clock);
+        }
+        then(std::move(answer));
+      };
   Effects effects;
   partition_->Push(std::move(message), now(), &effects);
   Do(std::move(effects));
@@ -160,7 +168,13 @@ void ReplicaHost::Pull(uint64_t generation, PullMessage message,
     return then(status);
   }
   message.ticket = ++last_ticket_;
-  answers_[message.ticket] = std::move(then);
+  answers_[message.ticket] = [this, generation, then = std::move(then)](
+                                 absl::StatusOr<Answer> answer) {
+    if (answer.ok() && answer->outcome.code == PartCode::kOk) {
+      world_.answered(generation, answer->values);
+    }
+    then(std::move(answer));
+  };
   Effects effects;
   partition_->Pull(std::move(message), now(), &effects);
   Do(std::move(effects));
@@ -204,7 +218,40 @@ std::vector<uint64_t> ReplicaHost::Tick() {
   return silent;
 }
 
+void ReplicaHost::CheckPosition() {
+  const ReplicaState state = partition_->State();
+  if (state.epoch < stood_epoch_) {
+    world_.report(absl::StrCat(node_.name, " goes back from epoch ",
+                               stood_epoch_, " to ", state.epoch));
+  }
+  // A replica that was dropped, or joins, begins anew in a new epoch.
+  if (state.epoch != stood_epoch_) {
+    stood_ = LogPosition();
+    stood_attempts_.clear();
+  }
+  stood_epoch_ = state.epoch;
+  if (!partition_->holds()) return;
+  const PartitionState& held = partition_->state();
+  if (state.last < stood_) {
+    world_.report(
+        absl::StrCat(node_.name, " holds the log up to ", state.last.epoch, ":",
+                     state.last.number, ", and held it up to ", stood_.epoch,
+                     ":", stood_.number, " before, in epoch ", state.epoch));
+  }
+  stood_ = state.last;
+  stood_attempts_.resize(held.ranks());
+  for (uint32_t rank = 0; rank < held.ranks(); ++rank) {
+    const uint32_t attempt = held.rank(rank).attempt;
+    if (attempt < stood_attempts_[rank]) {
+      world_.report(absl::StrCat(node_.name, " forgets attempt ",
+                                 stood_attempts_[rank], " of rank ", rank));
+    }
+    stood_attempts_[rank] = attempt;
+  }
+}
+
 void ReplicaHost::Do(Effects effects) {
+  CheckPosition();
   ExpireAnswers(now(), &effects.answers);
   for (PeerMessage& message : effects.messages) Send(std::move(message));
   for (Answer& answer : effects.answers) {

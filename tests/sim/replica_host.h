@@ -36,6 +36,13 @@ struct ReplicaWorld {
       deliver;
   // After a record was forwarded: a good moment to die.
   std::function<void(int machine)> dies;
+
+  // For the checks: what a primary is about to say, and what is wrong.
+  std::function<void(uint64_t generation, uint32_t rank, Clock clock)>
+      acknowledged;
+  std::function<void(uint64_t generation, const std::vector<float>& rows)>
+      answered;
+  std::function<void(std::string problem)> report;
 };
 
 // One life of the server. Does what the shell of a server does around a
@@ -79,6 +86,8 @@ class ReplicaHost {
   absl::Status CheckOrder(uint64_t generation, uint64_t incarnation) const;
   void Make(uint64_t generation, bool empty);
   void Do(Effects effects);
+  // What a replica holds is never set back but by an order.
+  void CheckPosition();
   void Send(PeerMessage message);
 
   ReplicaWorld& world_;
@@ -88,6 +97,10 @@ class ReplicaHost {
   uint64_t generation_ = 0;  // Of partition_; the highest one heard of.
   bool assigned_ = false;
   std::unique_ptr<Partition> partition_;
+  // As it stood last, in its epoch.
+  uint64_t stood_epoch_ = 0;
+  LogPosition stood_;
+  std::vector<uint32_t> stood_attempts_;
   Ticket last_ticket_ = 0;
   std::map<Ticket, Then<Answer>> answers_;
   std::map<Ticket, Then<Done>> done_;

@@ -27,6 +27,10 @@ class SimDisk {
     for (auto& [path, folder] : folders_) folder->Crash(draw);
   }
 
+  void ForEach(const std::function<void(MemoryBlobFolder* folder)>& look) {
+    for (auto& [path, folder] : folders_) look(folder.get());
+  }
+
   // A folder as one life of a machine opens it: once `*alive` is false, nothing
   // is done any more.
   std::unique_ptr<BlobFolder> Open(const std::string& path,

@@ -62,6 +62,23 @@ class SimNetwork {
   template <typename Reply>
   void Call(int from, int to, const char* what, absl::Duration timeout,
             std::function<void(Answer<Reply>)> serve, Answer<Reply> done) {
+    CallOn(/*stream=*/false, from, to, what, timeout, std::move(serve),
+           std::move(done));
+  }
+  // One whose loss is noticed, a while later: it is one of many on a stream.
+  template <typename Reply>
+  void CallOnStream(int from, int to, const char* what, absl::Duration timeout,
+                    std::function<void(Answer<Reply>)> serve,
+                    Answer<Reply> done) {
+    CallOn(/*stream=*/true, from, to, what, timeout, std::move(serve),
+           std::move(done));
+  }
+
+ private:
+  template <typename Reply>
+  void CallOn(bool stream, int from, int to, const char* what,
+              absl::Duration timeout, std::function<void(Answer<Reply>)> serve,
+              Answer<Reply> done) {
     struct Open {
       Answer<Reply> done;
     };
@@ -84,27 +101,30 @@ class SimNetwork {
     if (!IsCut(from, to) && !loop_.IsUp(to)) {
       return fail(absl::Milliseconds(1));  // Connection refused.
     }
-    const int64_t lost_before = counts_.lost;
-    Send(from, to, what, [this, from, to, what, life, serve, finish, fail] {
+    // Of two counts that were, whether to tell the caller of a loss.
+    const auto notice = [this, stream, fail](int lost, int cut) {
+      if (stream && (counts_.lost > lost || counts_.cut > cut)) {
+        fail(loop_.Between(weather_.most_delay, absl::Milliseconds(300)));
+      } else if (!stream && counts_.lost > lost && loop_.Happens(0.5)) {
+        fail(weather_.most_delay);
+      }
+    };
+    const int lost = counts_.lost, cut = counts_.cut;
+    Send(from, to, what, [this, from, to, what, life, serve, finish, notice] {
       const uint64_t serving = loop_.life(to);
       serve([this, from, to, what, life, serving, finish,
-             fail](absl::StatusOr<Reply> reply) {
+             notice](absl::StatusOr<Reply> reply) {
         if (!loop_.IsUp(to) || loop_.life(to) != serving) return;
-        const int64_t lost_before = counts_.lost;
+        const int lost = counts_.lost, cut = counts_.cut;
         Send(to, from, what, [this, from, life, finish, reply] {
           if (loop_.life(from) == life) finish(reply);
         });
-        if (counts_.lost > lost_before && loop_.Happens(0.5)) {
-          fail(weather_.most_delay);
-        }
+        notice(lost, cut);
       });
     });
-    if (counts_.lost > lost_before && loop_.Happens(0.5)) {
-      fail(weather_.most_delay);
-    }
+    notice(lost, cut);
   }
 
- private:
   void Deliver(int from, int to, const char* what, absl::Duration delay,
                std::function<void()> arrive);
 

@@ -13,17 +13,56 @@ namespace {
 
 using absl::Milliseconds;
 
-// A stream has no deadline: whoever waits in vain sends again.
-constexpr absl::Duration kStreamTimeout = absl::Seconds(30);
+// Of a name that is too high by so much nobody has ever heard.
+constexpr uint64_t kFarAhead = 1000;
+
+// What a stray request calls itself.
+enum class Stray { kGeneration, kIncarnation, kAttempt, kEpoch };
+
+template <typename Body>
+void Rename(Stray stray, Body* body) {
+  v1::RequestHeader* header = body->mutable_header();
+  switch (stray) {
+    case Stray::kGeneration:
+      header->mutable_job()->set_generation(header->job().generation() +
+                                            kFarAhead);
+      return;
+    case Stray::kIncarnation:
+      header->set_incarnation(header->incarnation() ^ kFarAhead);
+      return;
+    case Stray::kAttempt:
+      header->mutable_rank()->set_attempt(header->rank().attempt() + kFarAhead);
+      return;
+    case Stray::kEpoch:
+      for (auto& part : *body->mutable_parts()) {
+        part.set_epoch(part.epoch() + kFarAhead);
+      }
+      return;
+  }
+}
+
+bool IsTaken(const v1::ExchangeReply& reply) {
+  if (reply.error_code() != 0) return false;
+  const auto any = [](const auto& results) {
+    return std::any_of(results.begin(), results.end(), [](const auto& result) {
+      return result.code() == v1::PART_OK;
+    });
+  };
+  return any(reply.push().results()) || any(reply.pull().results()) ||
+         any(reply.push_pull().push().results()) ||
+         any(reply.push_pull().pull().results());
+}
 
 }  // namespace
 
 SimRankDriver::SimRankDriver(ClusterWorld* world, int machine, Options options,
-                             std::shared_ptr<const TableRouter> router)
+                             std::shared_ptr<const TableRouter> router,
+                             Links links)
     : world_(*world),
       loop_(*world->loop),
       machine_(machine),
       options_(std::move(options)),
+      links_(std::move(links)),
       clock_(world->loop->ClockOf(machine)),
       router_(std::move(router)),
       beginning_(*router_) {
@@ -221,19 +260,43 @@ void SimRankDriver::SetTimer() {
 }
 
 void SimRankDriver::Send(const TableClient::Outgoing& outgoing) {
+  if (loop_.Happens(world_.stray)) SendStray(outgoing);
+  links_(world_.machine_of.at(outgoing.server->name))
+      ->Send(outgoing.request,
+             [this, alive = alive_, message = outgoing.message](
+                 absl::StatusOr<v1::ExchangeReply> reply) {
+               if (!*alive || ended_) return;
+               TableClient::Output output;
+               client_->OnReply(message, std::move(reply), now(), &output);
+               Take(std::move(output));
+             });
+}
+
+void SimRankDriver::SendStray(const TableClient::Outgoing& outgoing) {
+  v1::ExchangeRequest request = *outgoing.request;
+  const auto stray = static_cast<Stray>(loop_.Below(4));
+  if (request.has_pull()) Rename(stray, request.mutable_pull());
+  if (request.has_push()) Rename(stray, request.mutable_push());
+  if (request.has_push_pull()) {
+    Rename(stray, request.mutable_push_pull()->mutable_push());
+    Rename(stray, request.mutable_push_pull()->mutable_pull());
+  }
+  ++world_.counts["stray requests"];
   const int to = world_.machine_of.at(outgoing.server->name);
   world_.network->Call<v1::ExchangeReply>(
-      machine_, to, "exchange", kStreamTimeout,
-      [world = &world_, to, request = outgoing.request](auto answer) {
+      machine_, to, "stray", world_.call_timeout,
+      [world = &world_, to, request](auto answer) {
         SimServer* server = world->ServerAt(to);
-        if (server != nullptr) server->Exchange(*request, answer);
+        if (server != nullptr) server->Exchange(request, answer);
       },
-      [this, alive = alive_,
-       message = outgoing.message](absl::StatusOr<v1::ExchangeReply> reply) {
-        if (!*alive || ended_) return;
-        TableClient::Output output;
-        client_->OnReply(message, std::move(reply), now(), &output);
-        Take(std::move(output));
+      [this, alive = alive_, stray,
+       who = who()](absl::StatusOr<v1::ExchangeReply> reply) {
+        if (!*alive || !reply.ok() || !IsTaken(*reply)) return;
+        static constexpr const char* kNames[] = {"generation", "incarnation",
+                                                 "attempt", "epoch"};
+        world_.checker->Report(absl::StrCat(
+            "a request of rank ", who.rank, " is taken although its ",
+            kNames[static_cast<int>(stray)], " is another"));
       });
 }
 

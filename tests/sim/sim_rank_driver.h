@@ -12,6 +12,7 @@
 
 #include "proto/parameters.pb.h"
 #include "tests/sim/cluster_world.h"
+#include "tests/sim/sim_link.h"
 #include "tests/sim/witness_model.h"
 #include "worker/client/table_client.h"
 #include "worker/client/table_router.h"
@@ -35,14 +36,18 @@ class SimRankDriver {
     uint64_t worker = 0;  // Its incarnation.
   };
 
+  // `links`: to a machine, of the whole worker.
+  using Links = std::function<SimLink*(int to)>;
+
   SimRankDriver(ClusterWorld* world, int machine, Options options,
-                std::shared_ptr<const TableRouter> router);
+                std::shared_ptr<const TableRouter> router, Links links);
   ~SimRankDriver();
 
   void Start();
   void Update(std::shared_ptr<const TableRouter> router);
 
   uint32_t attempt() const { return options_.attempt; }
+  bool ended() const { return ended_; }
   std::string Standing() const;
 
  private:
@@ -58,6 +63,8 @@ class SimRankDriver {
   void Do(RankActions actions);
   void Take(TableClient::Output output);
   void Send(const TableClient::Outgoing& outgoing);
+  // Sends a copy under a name that nobody has: it must be refused.
+  void SendStray(const TableClient::Outgoing& outgoing);
   void SetTimer();
   void Share(EpochShare share);
   void Report(absl::Status ended);
@@ -66,6 +73,7 @@ class SimRankDriver {
   SimLoop& loop_;
   const int machine_;
   const Options options_;
+  const Links links_;
   const MonotonicClock* const clock_;
   std::shared_ptr<const TableRouter> router_;
   // Of what comes later: this may be gone by then.

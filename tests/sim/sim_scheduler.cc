@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/checkpoint/checkpoint_folder.h"
 #include "common/checkpoint/manifest.h"
@@ -61,9 +62,35 @@ void SimScheduler::Tick() {
   Handle(TimePassed{}).IgnoreError();
 }
 
+void SimScheduler::Commit(const StateWrites& writes) {
+  for (const StateWrite& write : writes) {
+    loop_.Tell(machine_, [&] {
+      return absl::StrCat("stores ", write.key,
+                          write.value.has_value() ? "" : " (gone)");
+    });
+    if (write.value.has_value()) {
+      disk_.records[write.key] = *write.value;
+    } else {
+      disk_.records.erase(write.key);
+    }
+  }
+  if (writes.empty()) return;
+  for (const JobView& job : core_->Jobs()) {
+    if (!job.checkpoint.has_value()) continue;
+    const std::string& path = job.checkpoint->path;
+    world_.checks->CutStored(path.substr(path.rfind('/') + 1));
+  }
+}
+
 absl::Status SimScheduler::Handle(const Event& event) {
   if (dead_) return absl::UnavailableError("the scheduler dies");
   Outcome outcome = core_->Handle(event, Now());
+  if (pending_share_.has_value() && outcome.status.ok()) {
+    world_.checks->ShareTaken(term_, pending_share_->job,
+                              pending_share_->rank.rank, pending_share_->epoch,
+                              pending_share_->saw_later);
+    pending_share_.reset();
+  }
   if (!outcome.fatal.ok()) {
     world_.checker->Report(
         absl::StrCat("the scheduler: ", outcome.fatal.ToString()));
@@ -72,17 +99,7 @@ absl::Status SimScheduler::Handle(const Event& event) {
       outcome.writes.empty() || death == nullptr ? Death::kNone : death();
   if (how != Death::kNone) dead_ = true;
   if (how != Death::kBeforeCommit) {
-    for (const StateWrite& write : outcome.writes) {
-      loop_.Tell(machine_, [&] {
-        return absl::StrCat("stores ", write.key,
-                            write.value.has_value() ? "" : " (gone)");
-      });
-      if (write.value.has_value()) {
-        disk_.records[write.key] = *write.value;
-      } else {
-        disk_.records.erase(write.key);
-      }
-    }
+    Commit(outcome.writes);
   }
   if (how != Death::kNone) return absl::UnavailableError("the scheduler dies");
   for (Order& order : outcome.orders) queue_.push_back(std::move(order));
@@ -229,13 +246,18 @@ struct SimScheduler::CarryOut {
   // To servers ----------------------------------------------------------------
 
   void operator()(const AssignPartitions& assign) {
-    if (order.job.generation > 1 && world().job->is_witness) {
+    if (order.job.generation > 1) {
       // Told once for each generation.
+      world().checks->BeginsFrom(order.job.generation, assign.restore);
       std::vector<Clock> cut;
       if (assign.restore.has_value()) {
-        cut = it.disk_.cuts[assign.restore->manifest];
+        const auto& cuts = world().checks->cuts();
+        const auto at = cuts.find(assign.restore->manifest);
+        if (at != cuts.end()) cut = at->second;
       }
-      world().checker->WentBack(order.job.generation, cut);
+      if (world().job->is_witness) {
+        world().checker->WentBack(order.job.generation, cut);
+      }
     }
     auto request = AssignRequestOf(order.job, *order.to, assign);
     request.clear_proof();  // All machines see one disk here.
@@ -363,7 +385,8 @@ struct SimScheduler::CarryOut {
            SERAPH_ASSIGN_OR_RETURN(written.manifest,
                                    checkpoints.Write(manifest));
            ++scheduler->world_.counts["checkpoints"];
-           scheduler->disk_.cuts[written.manifest] = write.clocks;
+           scheduler->world_.checks->CutWritten(folder.get(), written.manifest,
+                                                manifest);
            return written;
          });
   }
@@ -380,7 +403,15 @@ struct SimScheduler::CarryOut {
          });
   }
 
-  void operator()(const AnswerPerson&) {}
+  void operator()(const AnswerPerson& answer) {
+    auto node = it.persons_.extract(answer.waiter);
+    if (node.empty()) return;
+    if (answer.status.ok()) {
+      node.mapped()(1);
+    } else {
+      node.mapped()(answer.status);
+    }
+  }
 
   void operator()(const LoadInitModel&) {
     Here("load", [] { return absl::StatusOr<ReplyBody>(ReplyBody()); });
@@ -411,20 +442,29 @@ struct SimScheduler::CarryOut {
   void operator()(const AnswerEpoch& answer) {
     auto node = it.waiters_.extract(answer.waiter);
     if (node.empty()) return;
+    const Waiter& waiter = node.mapped();
     if (answer.status.ok()) {
-      node.mapped()(answer.stop);
+      world().checks->Decided(waiter.job, waiter.epoch, answer.stop);
+      waiter.then(answer.stop);
     } else {
-      node.mapped()(answer.status);
+      waiter.then(answer.status);
     }
   }
 
   void operator()(const LogLine& line) {
+    const bool is_void = absl::StrContains(line.text, "did not come about");
+    if (is_void) ++world().counts["cuts that were void"];
+    if (is_void && world().is_fair) {
+      world().checker->Report(
+          absl::StrCat("on a fair day, with nothing broken: ", line.text));
+    }
     it.loop_.Tell(it.machine_,
                   [&] { return absl::StrCat("log: ", line.text); });
   }
 
   void operator()(const NoteLostNode& note) {
     ++world().counts["called dead"];
+    it.world_.called_dead.insert(note.node.incarnation);
     it.loop_.Tell(it.machine_, [&] {
       return absl::StrCat("node ", note.node.name, " (", note.node.incarnation,
                           ") ", note.what);
@@ -501,10 +541,10 @@ void SimScheduler::Register(const Node& node, uint64_t term,
   then(term_);
 }
 
-void SimScheduler::Heartbeat(const NodeHeartbeat& event, Then<uint64_t> then) {
+void SimScheduler::Heartbeat(const NodeHeartbeat& event, Then<Beat> then) {
   const absl::Status status = Handle(event);
   if (!status.ok()) return then(status);
-  then(term_);
+  then(Beat{term_, core_->IsDrained(event.incarnation)});
 }
 
 void SimScheduler::ReportRank(const v1::ReportRankRequest& request,
@@ -529,11 +569,37 @@ void SimScheduler::FinishEpoch(const SimShare& share, Then<bool> then) {
   event.share.epoch = share.epoch;
   event.share.sums = share.sums;
   event.waiter = ++last_waiter_;
-  waiters_[event.waiter] = then;
+  waiters_[event.waiter] = {share.job, share.epoch, then};
+  pending_share_ = share;
   const absl::Status status = Handle(event);
+  pending_share_.reset();
   if (status.ok()) return;
   waiters_.erase(event.waiter);
   then(status);
+}
+
+void SimScheduler::Pause(const std::string& job, Then<int> then) {
+  const uint64_t waiter = ++last_waiter_;
+  persons_[waiter] = then;
+  const absl::Status status = Handle(JobPaused{job, waiter});
+  if (status.ok()) return;
+  persons_.erase(waiter);
+  then(status);
+}
+
+void SimScheduler::Checkpoint(const std::string& job, Then<int> then) {
+  const uint64_t waiter = ++last_waiter_;
+  persons_[waiter] = then;
+  const absl::Status status = Handle(CheckpointAsked{job, waiter});
+  if (status.ok()) return;
+  persons_.erase(waiter);
+  then(status);
+}
+
+void SimScheduler::Tell(const Event& event, Then<int> then) {
+  const absl::Status status = Handle(event);
+  if (!status.ok()) return then(status);
+  then(1);
 }
 
 void SimScheduler::Submit(const JobSubmitted& event, Then<std::string> then) {

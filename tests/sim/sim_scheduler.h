@@ -42,8 +42,7 @@ struct SimSchedulerDisk {
     uint64_t generation = 0;
     std::vector<std::map<Key, std::vector<float>>> tables;
   };
-  std::map<std::string, Model> models;             // By job.
-  std::map<std::string, std::vector<Clock>> cuts;  // By manifest.
+  std::map<std::string, Model> models;  // By job.
 };
 
 // SchedulerCore (real) with its shell: commits, then carries orders out by the
@@ -62,11 +61,21 @@ class SimScheduler {
   // Calls of nodes and clients.
   void Register(const Node& node, uint64_t term,
                 std::vector<HeldPartition> held, Then<uint64_t> then);
-  void Heartbeat(const NodeHeartbeat& event, Then<uint64_t> then);
+  // Answered with the term, and whether the node is drained.
+  using Beat = std::pair<uint64_t, bool>;
+  void Heartbeat(const NodeHeartbeat& event, Then<Beat> then);
   void ReportRank(const v1::ReportRankRequest& request, Then<int> then);
   void FinishEpoch(const SimShare& share, Then<bool> then);
   void Submit(const JobSubmitted& event, Then<std::string> then);
+  // Answered when the job is paused, or its checkpoint complete.
+  void Pause(const std::string& job, Then<int> then);
+  void Checkpoint(const std::string& job, Then<int> then);
+  // Whatever else is answered at once.
+  void Tell(const Event& event, Then<int> then);
 
+  // Not while it dies, or cannot begin.
+  bool works() const { return core_ != nullptr && !dead_; }
+  // Requires: works().
   const SchedulerCore& core() const { return *core_; }
   uint64_t term() const { return term_; }
 
@@ -81,6 +90,7 @@ class SimScheduler {
 
   Moment Now() const;
   absl::Status Handle(const Event& event);
+  void Commit(const StateWrites& writes);
   void Carry(Order order);
   void Reply(OrderId id, absl::StatusOr<ReplyBody> body);
   void Tick();
@@ -98,7 +108,14 @@ class SimScheduler {
   Orders queue_;
   bool carrying_ = false;
   uint64_t last_waiter_ = 0;
-  std::map<uint64_t, Then<bool>> waiters_;
+  struct Waiter {
+    JobRef job;
+    uint32_t epoch = 0;
+    Then<bool> then;
+  };
+  std::map<uint64_t, Waiter> waiters_;  // At the end of an epoch.
+  std::map<uint64_t, Then<int>> persons_;
+  std::optional<SimShare> pending_share_;  // In Handle.
   std::map<OrderId, SimSchedulerDisk::Model> exported_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

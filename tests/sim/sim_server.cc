@@ -1,6 +1,8 @@
 #include "tests/sim/sim_server.h"
 
+#include <algorithm>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -93,13 +95,15 @@ SimServer::SimServer(ClusterWorld* world, int machine, Node node)
                         .clock = world->loop->ClockOf(machine),
                         .peers = peers_.get()},
       JobDirectoryOptions{.incarnation = node_.incarnation,
-                          .memory_limit_bytes = uint64_t{1} << 30});
+                          .memory_limit_bytes = uint64_t{1} << 30,
+                          .inflight_limit_bytes = world->inflight_bytes});
   calls_.emplace(jobs_.get());
   orders_.emplace(jobs_.get(), &terms_, &files_, &files_executor_);
 }
 
 SimServer::~SimServer() {
   *alive_ = false;
+  world_.counts["refused for want of room"] += jobs_->admission().refusals();
   files_executor_.Close();
   executor_.Close();
   jobs_.reset();
@@ -124,41 +128,77 @@ void SimServer::BeginAttempt(const v1::BeginAttemptRequest& request,
   calls_->BeginAttempt(request, then);
 }
 
+template <typename Request, typename Reply>
+SimServer::Then<Reply> SimServer::Watched(const char* what,
+                                          const Request& request,
+                                          Then<Reply> then) {
+  std::string wrong;
+  const uint64_t generation = request.job().generation();
+  uint64_t& highest = generations_[request.job().id()];
+  // To drop what is there no more is only confirmed.
+  constexpr bool kDrops = std::is_same_v<Request, v1::DropJobRequest>;
+  constexpr bool kFrees = kDrops || std::is_same_v<Request, v1::DropCutRequest>;
+  if (request.incarnation() != node_.incarnation &&
+      !(kDrops && request.incarnation() == 0)) {
+    wrong = "for another start of the server";
+  } else if (request.term() < terms_.highest()) {
+    wrong = "of a scheduler that was replaced";
+  } else if (!kFrees && generation < highest) {
+    wrong = "of an older generation";
+  } else if (!kFrees && generation <= dropped_[request.job().id()]) {
+    wrong = "of a generation that was dropped";
+  } else {
+    highest = std::max(highest, generation);
+    if (kDrops) {
+      uint64_t& dropped = dropped_[request.job().id()];
+      dropped = std::max(dropped, generation);
+    }
+  }
+  if (wrong.empty()) return then;
+  return [this, what, wrong, then](absl::StatusOr<Reply> reply) {
+    if (reply.ok()) {
+      world_.checker->Report(absl::StrCat(node_.name, " carries out an order (",
+                                          what, ") that is ", wrong));
+    }
+    then(std::move(reply));
+  };
+}
+
 void SimServer::AssignPartitions(const v1::AssignPartitionsRequest& request,
                                  Then<v1::AssignPartitionsReply> then) {
-  orders_->AssignPartitions(request, then);
+  orders_->AssignPartitions(request, Watched("assign", request, then));
 }
 void SimServer::DropJob(const v1::DropJobRequest& request,
                         Then<v1::DropJobReply> then) {
-  orders_->DropJob(request, then);
+  orders_->DropJob(request, Watched("drop job", request, then));
 }
 void SimServer::Configure(const v1::ConfigureRequest& request,
                           Then<v1::ConfigureReply> then) {
-  orders_->Configure(request, then);
+  orders_->Configure(request, Watched("configure", request, then));
 }
 void SimServer::Recruit(const v1::RecruitRequest& request,
                         Then<v1::RecruitReply> then) {
-  orders_->Recruit(request, then);
+  orders_->Recruit(request, Watched("recruit", request, then));
 }
 void SimServer::HandOver(const v1::HandOverRequest& request,
                          Then<v1::HandOverReply> then) {
-  orders_->HandOver(request, then);
+  orders_->HandOver(request, Watched("hand over", request, then));
 }
 void SimServer::BeginCut(const v1::BeginCutRequest& request,
                          Then<v1::BeginCutReply> then) {
-  orders_->BeginCut(request, then);
+  orders_->BeginCut(request, Watched("begin cut", request, then));
 }
 void SimServer::TakeCut(const v1::TakeCutRequest& request,
                         Then<v1::TakeCutReply> then) {
-  orders_->TakeCut(request, then);
+  orders_->TakeCut(request, Watched("take cut", request, then));
 }
 void SimServer::WriteCut(const v1::WriteCutRequest& request,
                          Then<v1::WriteCutReply> then) {
-  orders_->WriteCut(request, then);
+  orders_->WriteCut(request, Watched("write cut", request, then));
 }
 void SimServer::DropCut(const v1::DropCutRequest& request,
                         Then<v1::DropCutReply> then) {
-  orders_->DropCut(request, then);
+  orders_->DropCut(request, Watched("drop cut", request, then));
 }
 
 void SimServer::ReadLedger(const v1::ReadLedgerRequest& request,

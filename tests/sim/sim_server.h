@@ -77,6 +77,12 @@ class SimServer {
   class Peers;
 
   void Tick();
+  // Whoever gets the answer to an order, with a look at whether it may be
+  // carried out at all: one for another start of the server, of a scheduler
+  // that was replaced or of an older generation may not.
+  template <typename Request, typename Reply>
+  Then<Reply> Watched(const char* what, const Request& request,
+                      Then<Reply> then);
 
   ClusterWorld& world_;
   const int machine_;
@@ -87,6 +93,8 @@ class SimServer {
   std::unique_ptr<Peers> peers_;
   CheckpointFiles files_;
   std::unique_ptr<JobDirectory> jobs_;
+  // The highest that orders named, and dropped, by job.
+  std::map<std::string, uint64_t> generations_, dropped_;
   std::optional<ParameterCalls> calls_;
   std::optional<ReplicaCalls> orders_;
 };

@@ -39,6 +39,14 @@ absl::Status SimWorker::Check(uint64_t incarnation, uint64_t term) {
   return terms_.Admit(term);
 }
 
+SimLink* SimWorker::LinkTo(int machine) {
+  std::unique_ptr<SimLink>& link = links_[machine];
+  if (link == nullptr) {
+    link = std::make_unique<SimLink>(&world_, machine_, machine);
+  }
+  return link.get();
+}
+
 absl::StatusOr<v1::ScanReply> SimWorker::Scan(const v1::ScanRequest& request) {
   if (request.incarnation() != node_.incarnation) {
     return absl::FailedPreconditionError("the order is for another start");
@@ -89,7 +97,7 @@ absl::Status SimWorker::RunRanks(const v1::RunRanksRequest& request) {
                                .attempt = rank.attempt(),
                                .epoch_barrier = request.epoch_barrier(),
                                .worker = node_.incarnation},
-        run.router);
+        run.router, [this](int to) { return LinkTo(to); });
     driver->Start();
   }
   return absl::OkStatus();
@@ -124,6 +132,15 @@ absl::Status SimWorker::StopJob(const v1::StopJobRequest& request) {
   const auto it = jobs_.find(request.job().id());
   if (it != jobs_.end() && it->second.generation <= highest) jobs_.erase(it);
   return absl::OkStatus();
+}
+
+bool SimWorker::runs_something() const {
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [rank, driver] : job.ranks) {
+      if (!driver->ended()) return true;
+    }
+  }
+  return false;
 }
 
 std::string SimWorker::Standing() const {

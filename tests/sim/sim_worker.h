@@ -31,6 +31,7 @@ class SimWorker {
   absl::Status StopJob(const v1::StopJobRequest& request);
 
   std::string Standing() const;
+  bool runs_something() const;
 
  private:
   struct JobRun {
@@ -40,11 +41,13 @@ class SimWorker {
   };
 
   absl::Status Check(uint64_t incarnation, uint64_t term);
+  SimLink* LinkTo(int machine);
 
   ClusterWorld& world_;
   const int machine_;
   const Node node_;
   TermGuard terms_;
+  std::map<int, std::unique_ptr<SimLink>> links_;  // By machine.
   std::map<std::string, JobRun> jobs_;
   std::map<std::string, uint64_t> stopped_;  // Highest generation.
 };

@@ -114,6 +114,8 @@ void WitnessChecker::WentBack(uint64_t generation, std::vector<Clock> cut) {
   for (uint32_t c = 0; c < life.columns.size(); ++c) {
     const auto [rank, clock] = job_.OfColumn(c);
     if (clock >= cut[rank]) life.columns[c] = Column();
+    // The cut's may be another attempt's entry than was seen later on.
+    life.columns[c].places.clear();
   }
   lives_[generation] = std::move(life);
 }
@@ -191,7 +193,11 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
         "rank ", who.rank, ", attempt ", who.attempt, ", generation ",
         who.generation, " pulls ", ToString(clock), ": ");
     CheckRows(where, &life, t, keys[t], rows[t], must,
-              job_.sync.spec.mode == SyncMode::kBsp);
+              /*exactly=*/job_.sync.spec.mode == SyncMode::kBsp,
+              /*remember=*/true);
+    if (job_.sync.spec.mode == SyncMode::kSsp) {
+      CheckBound(where, who, clock, rows[t]);
+    }
     if (!is_asp) continue;
     // What somebody saw before this pull began.
     for (size_t i = 0; i < keys[t].size(); ++i) {
@@ -214,10 +220,32 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
   }
 }
 
+void WitnessChecker::CheckBound(const std::string& where, const Who& who,
+                                Clock clock, absl::Span<const float> rows) {
+  // Where a rank begins anew some partitions may have its entry of this clock
+  // already, so that others were let go by them.
+  const uint64_t ahead = job_.sync.spec.staleness + (who.attempt > 1);
+  const uint32_t width = job_.width();
+  for (uint32_t c = 0; c < width; ++c) {
+    const auto [rank, other] = job_.OfColumn(c);
+    if (other.epoch < clock.epoch ||
+        (other.epoch == clock.epoch && other.step <= clock.step + ahead)) {
+      continue;
+    }
+    for (size_t i = c; i < rows.size(); i += width) {
+      if (rows[i] == 0) continue;
+      Report(absl::StrCat(where, "rank ", rank, "'s entry ", ToString(other),
+                          " is there, beyond the bound"));
+      break;
+    }
+  }
+}
+
 void WitnessChecker::CheckRows(const std::string& where, Life* life,
                                uint32_t table, const std::vector<Key>& keys,
                                absl::Span<const float> rows,
-                               const std::vector<bool>& must, bool exactly) {
+                               const std::vector<bool>& must, bool exactly,
+                               bool remember) {
   const uint32_t width = job_.width();
   std::map<uint32_t, std::vector<size_t>> by_partition;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -255,7 +283,7 @@ void WitnessChecker::CheckRows(const std::string& where, Life* life,
         if (!must[c]) continue;
         bool missing = false;
         uint32_t first = 1, last = std::max(1u, column.attempts);
-        if (place.seen != kNever) first = last = place.attempt;
+        if (remember && place.seen != kNever) first = last = place.attempt;
         // Every attempt that may be it would show.
         for (uint32_t a = first; a <= last; ++a) {
           const std::vector<Key> pushed = job_.Pushed(rank, clock, a, table);
@@ -288,6 +316,7 @@ void WitnessChecker::CheckRows(const std::string& where, Life* life,
           Report(absl::StrCat(entry, "is torn at key ", keys[i]));
         }
       }
+      if (!remember) continue;
       if (place.seen == kNever) {
         place.seen = now_;
         place.attempt = *attempt;
@@ -299,9 +328,33 @@ void WitnessChecker::CheckRows(const std::string& where, Life* life,
   }
 }
 
-void WitnessChecker::Final(uint64_t generation, uint32_t table,
+void WitnessChecker::Final(uint64_t generation, uint32_t table, uint32_t epochs,
                            const std::map<Key, std::vector<float>>& rows) {
   ++now_;
+  std::vector<bool> must(job_.width());
+  for (uint32_t c = 0; c < must.size(); ++c) {
+    must[c] = job_.OfColumn(c).second.epoch < epochs;
+  }
+  CheckAll("at the end: ", &LifeOf(generation), table, rows, must,
+           /*remember=*/true);
+}
+
+void WitnessChecker::Cut(uint64_t generation, const std::string& name,
+                         const std::vector<Clock>& cut, uint32_t table,
+                         const std::map<Key, std::vector<float>>& rows) {
+  std::vector<bool> must(job_.width());
+  for (uint32_t c = 0; c < must.size(); ++c) {
+    const auto [rank, clock] = job_.OfColumn(c);
+    must[c] = clock < cut[rank];
+  }
+  CheckAll(absl::StrCat(name, ": "), &LifeOf(generation), table, rows, must,
+           /*remember=*/false);
+}
+
+void WitnessChecker::CheckAll(const std::string& where, Life* life,
+                              uint32_t table,
+                              const std::map<Key, std::vector<float>>& rows,
+                              const std::vector<bool>& must, bool remember) {
   std::vector<Key> keys;
   std::vector<float> values;
   // Also those that should exist and do not.
@@ -320,8 +373,7 @@ void WitnessChecker::Final(uint64_t generation, uint32_t table,
       values.insert(values.end(), it->second.begin(), it->second.end());
     }
   }
-  CheckRows("at the end: ", &LifeOf(generation), table, keys, values,
-            std::vector<bool>(job_.width(), true), true);
+  CheckRows(where, life, table, keys, values, must, /*exactly=*/true, remember);
 }
 
 }  // namespace seraph::testing

@@ -61,7 +61,8 @@ struct WitnessJob {
 //   * bsp: exactly the clocks before; ssp: all up to the bound; own pushes.
 //   * asp: a pull that begins after a push was acknowledged, or after somebody
 //     saw it, contains it.
-//   * ssp: nobody pushes further ahead than the bound lets it.
+//   * ssp: nobody pushes further ahead than the bound lets it, nor is an entry
+//     seen that its rank should not have been let to make.
 //
 // Generations of a job have histories of their own; a later one begins with
 // what lies before the cut that it went back to.
@@ -87,9 +88,14 @@ class WitnessChecker {
   // By all partitions.
   void PushEnds(const Who& who, Clock clock);
 
-  // At the end: all rows that exist of a table, original keys.
-  void Final(uint64_t generation, uint32_t table,
+  // At the end, of a job that trained so many epochs: all rows that exist of a
+  // table, original keys.
+  void Final(uint64_t generation, uint32_t table, uint32_t epochs,
              const std::map<Key, std::vector<float>>& rows);
+  // The same of a cut: the entries before `cut` (by rank), and no other.
+  void Cut(uint64_t generation, const std::string& name,
+           const std::vector<Clock>& cut, uint32_t table,
+           const std::map<Key, std::vector<float>>& rows);
 
   const std::vector<std::string>& errors() const { return errors_; }
   void Report(std::string error);
@@ -121,9 +127,17 @@ class WitnessChecker {
   Life& LifeOf(uint64_t generation);
   // What a pull at `clock` must have, whoever acknowledged what.
   bool MustHave(const Who& who, Clock clock, uint32_t rank, Clock other) const;
+  // `exactly`: no others than those of `must`. `remember`: what is seen here is
+  // there for good.
   void CheckRows(const std::string& where, Life* life, uint32_t table,
                  const std::vector<Key>& keys, absl::Span<const float> rows,
-                 const std::vector<bool>& must, bool exactly);
+                 const std::vector<bool>& must, bool exactly, bool remember);
+  void CheckAll(const std::string& where, Life* life, uint32_t table,
+                const std::map<Key, std::vector<float>>& rows,
+                const std::vector<bool>& must, bool remember);
+  // ssp: no entry of clocks that nobody may have reached.
+  void CheckBound(const std::string& where, const Who& who, Clock clock,
+                  absl::Span<const float> rows);
 
   const WitnessJob& job_;
   std::vector<Partitioning> cuts_;
