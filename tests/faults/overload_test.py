@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 """Far more load than servers take: it gets slower, and nothing is lost."""
 
-import json
-import os
 import re
-import subprocess
 import sys
 import time
 import unittest
@@ -12,11 +9,11 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, "tests/faults")
 from faults import FaultCluster, FaultTest  # noqa: E402
-from watched import PARTITIONS, Watched  # noqa: E402
+from watched import Watched  # noqa: E402
 
-PUSH_LOAD = os.path.abspath("tests/bench/push_load")
 MEMORY_LIMIT = 256 << 20
 # Two of the pushes below: the clients offer sixteen times as much.
+BALLAST = 6000
 TIGHT = (f"server.memory_limit={MEMORY_LIMIT}B",
          "server.inflight_limit=160KiB")
 CLIENTS = 32
@@ -46,21 +43,12 @@ class OverloadTest(Watched, FaultTest):
                 name = self.submit(cluster, self.quiet_job("asp", replicas))
                 self.wait(cluster, name, lambda status: status["job"][
                     "phase"] == "training", what="training")
-                load = subprocess.Popen(
-                    [PUSH_LOAD, f"--scheduler={cluster.scheduler}",
-                     f"--job={name}", f"--partitions={PARTITIONS}",
-                     f"--clients={CLIENTS}", "--keys=6000", "--seconds=8",
-                     f"--seed={self.seed}"], stdout=subprocess.PIPE, text=True)
-                try:
-                    self.watched(cluster, name, lambda: None, 6)
-                    out, _ = load.communicate(timeout=120)
-                finally:
-                    load.kill()
-                self.assertEqual(load.returncode, 0)
-                report = json.loads(out)
-                print(f"{self.id()}: {report['pushes']} large pushes, "
-                      f"{self.refused(cluster)} refused", flush=True)
-                self.assertGreater(report["repeats"], 10,
+                verdict = self.watched(
+                    cluster, name, lambda: None, 8,
+                    f"--ballast={BALLAST}", clients=CLIENTS)
+                print(f"{self.id()}: {self.refused(cluster)} refused",
+                      flush=True)
+                self.assertGreater(verdict.repeats, 100,
                                    "the servers were not too busy")
                 for server in ("server-0", "server-1"):
                     self.assertLess(self.peak_bytes(cluster, server),

@@ -29,17 +29,18 @@ class Watched:
              f"--partitions={PARTITIONS}", *flags], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
 
-    def watched(self, cluster, name, faults, seconds):
+    def watched(self, cluster, name, faults, seconds, *flags, clients=4):
         """Clients push and pull while `faults` are made."""
-        clients = self.witness(cluster, name, f"--seconds={seconds}",
-                               "--clients=4", f"--seed={self.seed}")
+        process = self.witness(cluster, name, f"--seconds={seconds}",
+                               f"--clients={clients}",
+                               f"--seed={self.seed}", *flags)
         try:
             time.sleep(1)
             faults()
-            out, err = clients.communicate(timeout=seconds + 60)
+            out, err = process.communicate(timeout=seconds + 60)
         finally:
-            clients.kill()
-        self.assertEqual(clients.returncode, 0, err)
+            process.kill()
+        self.assertEqual(process.returncode, 0, err)
         final = self.witness(cluster, name, "--final", f"--seed={self.seed}")
         last, err = final.communicate(timeout=60)
         self.assertEqual(final.returncode, 0, err)

@@ -1,7 +1,7 @@
 // Clients that push witnesses into a running asp or ssp job and look at them.
 //
 //   witness --scheduler=HOST:PORT --job=ID --partitions=N --clients=C
-//           --seconds=S --seed=X [--final]
+//           --seconds=S --seed=X [--ballast=KEYS] [--final]
 //
 // A witness is a key of its own: its push adds 1 there, once, so a pull of all
 // witness keys of a partition is the set of pushes that it has applied. Each
@@ -17,15 +17,14 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/draw.h"
 #include "common/rpc/call.h"
@@ -50,6 +49,7 @@ struct Options {
   int clients = 4;
   absl::Duration duration = absl::Seconds(5);
   uint64_t seed = 1;
+  uint32_t ballast = 0;  // Keys of a push that add 0, to make it large.
   bool final_pulls = false;
 };
 
@@ -65,6 +65,11 @@ class Witness {
     table.kind = TableKind::kSparse;
     table.partitions = options.partitions;
     cut_.emplace(table);
+    for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+      std::vector<uint64_t> keys(options.ballast);
+      std::iota(keys.begin(), keys.end(), cut_->PartitionRange(p).first);
+      ballast_.push_back(Bytes(keys));
+    }
   }
 
   void Run() {
@@ -138,11 +143,13 @@ class Witness {
         v1::PushPart* part = request.add_parts();
         part->set_partition(partition);
         part->set_epoch(primary->epoch);
-        part->set_key_count(2);
+        part->set_key_count(options_.ballast + 2);
         const uint64_t first = FirstWitness(partition);
-        request.set_keys(Bytes({first + id, first + kWitnesses + id}));
+        request.set_keys(ballast_[partition] +
+                         Bytes({first + id, first + kWitnesses + id}));
         const float ones[2] = {1, 1};
         request.set_values(
+            std::string(options_.ballast * sizeof(float), '\0') +
             std::string(reinterpret_cast<const char*>(ones), sizeof(ones)));
         ++sent;
         const auto reply =
@@ -159,6 +166,12 @@ class Witness {
             reply->results(0).code() == v1::PART_INVALID) {
           std::cerr << reply->results(0).message() << "\n";
           return false;
+        }
+        if (reply.ok() && reply->results_size() == 1 &&
+            reply->results(0).code() == v1::PART_RETRY_AFTER) {
+          std::this_thread::sleep_for(
+              std::chrono::milliseconds(reply->results(0).retry_after_ms()));
+          continue;
         }
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -221,51 +234,30 @@ class Witness {
 
   const Options options_;
   std::optional<Partitioning> cut_;
+  std::vector<std::string> ballast_;  // Keys, for each partition.
   PrimaryFinder finder_;
   std::mutex printing_;
 };
-
-std::optional<Options> Parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::pair<std::string, std::string> flag =
-        absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
-    double seconds = 0;
-    bool ok = true;
-    if (flag.first == "--scheduler") {
-      options.scheduler = flag.second;
-    } else if (flag.first == "--job") {
-      options.job = flag.second;
-    } else if (flag.first == "--partitions") {
-      ok = absl::SimpleAtoi(flag.second, &options.partitions);
-    } else if (flag.first == "--clients") {
-      ok = absl::SimpleAtoi(flag.second, &options.clients);
-    } else if (flag.first == "--seconds") {
-      ok = absl::SimpleAtod(flag.second, &seconds);
-      options.duration = absl::Seconds(seconds);
-    } else if (flag.first == "--seed") {
-      ok = absl::SimpleAtoi(flag.second, &options.seed);
-    } else if (flag.first == "--final") {
-      options.final_pulls = true;
-    } else {
-      ok = false;
-    }
-    if (!ok) {
-      std::cerr << "witness: cannot use " << argv[i] << "\n";
-      return std::nullopt;
-    }
-  }
-  return options;
-}
 
 }  // namespace
 }  // namespace seraph::testing
 
 int main(int argc, char** argv) {
-  const auto options = seraph::testing::Parse(argc, argv);
-  if (!options.has_value()) return 2;
-  seraph::testing::Witness witness(*options);
-  if (options->final_pulls) return witness.FinalPulls() ? 0 : 1;
+  seraph::testing::Options options;
+  double seconds = 5;
+  CLI::App app("Pushes witnesses into a job and looks at them.");
+  app.add_option("--scheduler", options.scheduler)->required();
+  app.add_option("--job", options.job)->required();
+  app.add_option("--partitions", options.partitions);
+  app.add_option("--clients", options.clients);
+  app.add_option("--seconds", seconds);
+  app.add_option("--seed", options.seed);
+  app.add_option("--ballast", options.ballast);
+  app.add_flag("--final", options.final_pulls);
+  CLI11_PARSE(app, argc, argv);
+  options.duration = absl::Seconds(seconds);
+  seraph::testing::Witness witness(options);
+  if (options.final_pulls) return witness.FinalPulls() ? 0 : 1;
   witness.Run();
   return 0;
 }
