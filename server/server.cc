@@ -35,6 +35,9 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(20);
 // They wait for disks most of the time.
 constexpr int kFileThreads = 2;
+// Of a processor that the partitions want too they get some hundredths:
+// training goes on at its pace while a checkpoint is written.
+constexpr int kFileNice = 14;
 // How often refusals are told, at most.
 constexpr absl::Duration kBusyReports = absl::Seconds(5);
 
@@ -119,7 +122,8 @@ absl::Status RunServer(DaemonContext* context) {
   options.incarnation = incarnation;
   options.memory_limit_bytes = config.server.memory_limit_bytes;
   options.inflight_limit_bytes = config.server.inflight_limit_bytes;
-  std::optional<ThreadPool> file_pool(std::in_place, "files", kFileThreads);
+  std::optional<ThreadPool> file_pool(std::in_place, "files", kFileThreads,
+                                      kFileNice);
   JobDirectory jobs({.executor = &pool,
                      .files = &*file_pool,
                      .clock = MonotonicClock::Real(),

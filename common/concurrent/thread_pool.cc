@@ -1,5 +1,7 @@
 #include "common/concurrent/thread_pool.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,11 +10,13 @@
 
 namespace seraph {
 
-ThreadPool::ThreadPool(absl::string_view name, int threads) {
+ThreadPool::ThreadPool(absl::string_view name, int threads, int nice) {
   threads_.reserve(std::max(threads, 1));
   for (int i = 0; i < std::max(threads, 1); ++i) {
     threads_.emplace_back(
-        [this, thread_name = absl::StrCat(name, "-", i)] { Run(thread_name); });
+        [this, nice, thread_name = absl::StrCat(name, "-", i)] {
+          Run(thread_name, nice);
+        });
   }
 }
 
@@ -23,16 +27,24 @@ ThreadPool::~ThreadPool() {
     changed_.NotifyAll();
   }
   for (std::thread& thread : threads_) thread.join();
+  while (waking_ > 0) std::this_thread::yield();
 }
 
 void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
-  MutexLock lock(&mu_);
-  queue_.push_back(std::move(work));
+  {
+    MutexLock lock(&mu_);
+    queue_.push_back(std::move(work));
+    ++waking_;
+  }
+  // Without the lock, which the woken thread wants.
   changed_.NotifyOne();
+  --waking_;  // From here on the pool may be gone.
 }
 
-void ThreadPool::Run(const std::string& name) {
+void ThreadPool::Run(const std::string& name, int nice) {
   NameThisThread(name);
+  // Of this thread alone: that is what it means to Linux.
+  if (nice > getpriority(PRIO_PROCESS, 0)) setpriority(PRIO_PROCESS, 0, nice);
   while (true) {
     absl::AnyInvocable<void()> work;
     {

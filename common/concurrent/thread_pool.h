@@ -2,6 +2,7 @@
 #ifndef SERAPH_COMMON_CONCURRENT_THREAD_POOL_H_
 #define SERAPH_COMMON_CONCURRENT_THREAD_POOL_H_
 
+#include <atomic>
 #include <deque>
 #include <string>
 #include <thread>
@@ -20,8 +21,9 @@ namespace seraph {
 class ThreadPool final : public Executor {
  public:
   // `name` appears in debuggers and `top` as "name-0", "name-1" ...; the kernel
-  // keeps 15 characters. threads >= 1. They start at once.
-  ThreadPool(absl::string_view name, int threads);
+  // keeps 15 characters. threads >= 1. They start at once. `nice`, 0 to 19: how
+  // far the threads stand back where others want the processor.
+  ThreadPool(absl::string_view name, int threads, int nice = 0);
 
   // Runs all work that was scheduled, also what running adds, then joins.
   ~ThreadPool() override;
@@ -35,12 +37,13 @@ class ThreadPool final : public Executor {
   int threads() const { return static_cast<int>(threads_.size()); }
 
  private:
-  void Run(const std::string& name) ABSL_LOCKS_EXCLUDED(mu_);
+  void Run(const std::string& name, int nice) ABSL_LOCKS_EXCLUDED(mu_);
 
   Mutex mu_;
   CondVar changed_;
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::atomic<int> waking_ = 0;  // Calls that still use `changed_`.
 
   std::vector<std::thread> threads_;  // Last: they use what is above.
 };

@@ -1,7 +1,9 @@
 #include "common/concurrent/thread_pool.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <memory>
@@ -78,6 +80,17 @@ TEST(ThreadPoolTest, WorkIsFreedWhenItHasRun) {
     later.Notify();
   });
   later.Wait();
+}
+
+TEST(ThreadPoolTest, ItsThreadsStandBackAsFarAsAsked) {
+  const int own = getpriority(PRIO_PROCESS, 0);
+  int priority = 0;
+  {
+    ThreadPool pool("test", 1, 7);
+    pool.Schedule([&] { priority = getpriority(PRIO_PROCESS, 0); });
+  }
+  EXPECT_EQ(priority, std::max(own, 7));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own);
 }
 
 TEST(ThreadsOrCoresTest, ZeroMeansTheMachinesCores) {

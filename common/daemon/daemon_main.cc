@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/daemon/daemon_flags.h"
 #include "common/daemon/signal_watcher.h"
 #include "common/daemon/supervisor.h"
@@ -97,6 +98,9 @@ int DaemonMain(int argc, char** argv, const DaemonInfo& info,
   }
   signal(SIGPIPE, SIG_IGN);  // A peer that is gone is an error of a write.
   RaiseDescriptorLimit();
+  // gRPC's locks are Abseil's, which as Debian builds it looks for cycles of
+  // them at each one that is taken.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const ClusterConfig& config = loaded->config;
   if (const absl::Status set_up = SetUpLogging(config.log, info.section);
       !set_up.ok()) {

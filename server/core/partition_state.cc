@@ -132,7 +132,9 @@ void PartitionState::FoldEntry(RecordPtr shared) {
   const EntryRecord& record = std::get<EntryRecord>(*shared);
   RankProgress& rank = folded_.ranks[record.rank.rank];
   rank.last_entry = record.clock;
-  rank.last_checksum = EntryChecksum(record.keys, record.values);
+  if (options_.sync.spec.mode == SyncMode::kBsp) {
+    rank.last_checksum = EntryChecksum(record.keys, record.values);
+  }
   rank.next =
       record.ends_epoch ? record.clock.NextEpoch() : record.clock.NextStep();
   if (options_.is_ledger) {

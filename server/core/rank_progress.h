@@ -15,7 +15,7 @@ struct RankProgress {
   uint32_t attempt = 0;             // The last one begun; 0: none yet.
   Clock next;                       // The entry that the log takes next.
   std::optional<Clock> last_entry;  // Of the entry before that.
-  uint64_t last_checksum = 0;       // Of last_entry's keys and values.
+  uint64_t last_checksum = 0;       // bsp: of last_entry's keys and values.
   // The ledger partition alone: the last records, newest first, at most
   // pipeline + 2 of them, and one record for the end of each finished epoch.
   std::vector<LedgerRecord> ledger;

@@ -1,6 +1,5 @@
 #include "server/service/peer_codec.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "common/wire/cluster_codec.h"
 #include "common/wire/replica_codec.h"
 #include "server/service/ledger_codec.h"
+#include "server/service/raw_values.h"
 
 namespace seraph {
 namespace {
@@ -29,8 +29,7 @@ absl::Status FromBytes(const std::string& bytes, const char* field,
         absl::StrCat("record.", field, ": ", bytes.size(),
                      " bytes are no multiple of ", sizeof(T)));
   }
-  values->resize(bytes.size() / sizeof(T));
-  if (!bytes.empty()) std::memcpy(values->data(), bytes.data(), bytes.size());
+  TakeValues(bytes.data(), bytes.size() / sizeof(T), values);
   return absl::OkStatus();
 }
 

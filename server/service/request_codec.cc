@@ -1,6 +1,5 @@
 #include "server/service/request_codec.h"
 
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
 #include "server/service/ledger_codec.h"
+#include "server/service/raw_values.h"
 
 namespace seraph {
 namespace {
@@ -25,10 +25,7 @@ class Tail {
           "the field '", field, "' is shorter than its parts say (",
           bytes_.size(), " bytes)"));
     }
-    out->resize(count);
-    if (count > 0) {
-      std::memcpy(out->data(), bytes_.data() + offset_, count * sizeof(T));
-    }
+    TakeValues(bytes_.data() + offset_, count, out);
     offset_ += count * sizeof(T);
     return absl::OkStatus();
   }

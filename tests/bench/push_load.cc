@@ -47,6 +47,7 @@
 #include "common/base/draw.h"
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/notification.h"
+#include "common/metrics/metric_sums.h"
 #include "common/rpc/call.h"
 #include "common/rpc/channel.h"
 #include "common/table/partitioning.h"
@@ -230,12 +231,8 @@ class PushLoad {
         // All partitions have work at any time.
         const uint32_t p = (i + client) % cut_->partitions();
         const std::string& keys = batches[batch % batches.size()][p];
-        v1::PushRequest request;
-        FillHeader(client, request.mutable_header());
-        ToProto(*clock, request.mutable_clock());
-        v1::PushPart* part = request.add_parts();
-        part->set_partition(p);
-        part->set_key_count(keys.size() / sizeof(uint64_t));
+        v1::PushRequest request = MakeRequest(client, *clock, p);
+        request.mutable_parts(0)->set_key_count(keys.size() / sizeof(uint64_t));
         request.set_keys(keys);
         request.set_values(values.data(), keys.size() / 2);
         if (!Push(std::move(request))) {
@@ -245,6 +242,19 @@ class PushLoad {
       }
       *clock = clock->NextStep();
     }
+  }
+
+  v1::PushRequest MakeRequest(uint32_t client, Clock clock,
+                              uint32_t partition) const {
+    v1::PushRequest request;
+    FillHeader(client, request.mutable_header());
+    ToProto(clock, request.mutable_clock());
+    // The scheduler reads it from the ledger partition.
+    ToProto(clock, request.mutable_ledger()->mutable_clock());
+    const auto sums = MetricSums().ToArray();
+    request.mutable_ledger()->mutable_sums()->Add(sums.begin(), sums.end());
+    request.add_parts()->set_partition(partition);
+    return request;
   }
 
   void FillHeader(uint32_t client, v1::RequestHeader* header) const {
@@ -275,11 +285,8 @@ class PushLoad {
     if (*least == furthest) return least;
     // Some have the entry of an attempt before; what it was, the others get.
     for (uint32_t p = 0; p < cut_->partitions(); ++p) {
-      v1::PushRequest request;
-      FillHeader(client, request.mutable_header());
-      ToProto(*least, request.mutable_clock());
+      v1::PushRequest request = MakeRequest(client, *least, p);
       request.set_ends_epoch(furthest.epoch > least->epoch);
-      request.add_parts()->set_partition(p);
       if (!Push(std::move(request))) return std::nullopt;
     }
     return furthest;

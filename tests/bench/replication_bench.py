@@ -161,10 +161,34 @@ def measure_failovers(cluster, job, options):
             statistics.median(gaps), "longest_standstill_leases": max(gaps)}
 
 
+def measure(cluster, folder, options):
+    jobs = {r: submit(cluster, folder, f"copies-{r}", r) for r in (1, 2, 3)}
+    large = {r: submit(cluster, folder, f"large-{r}", r)
+             for r in (1, 2)} if options.checkpoint_seconds else {}
+    for job in jobs.values():
+        load(cluster, job, "--fill", span=options.span)
+    for job in large.values():
+        load(cluster, job, "--fill", span=options.large_span)
+    result = {"lease_ms": LEASE_MS, "options": vars(options)}
+    if options.rounds:
+        result["copies"] = measure_copies(cluster, jobs, options)
+    if large:
+        result["checkpoint"] = {
+            r: measure_checkpoints(cluster, job, r, options)
+            for r, job in large.items()}
+        for job in large.values():
+            cluster.call("cancel", job)
+    if options.failovers:
+        cluster.call("cancel", jobs[1])  # It would go back.
+        result["failover"] = measure_failovers(cluster, jobs[2], options)
+    return result
+
+
 def print_table(result):
-    print("copies   M keys/s   of one copy   by processor time   "
-          "ns of servers and load a key")
-    for replicas, one in result["copies"].items():
+    if "copies" in result:
+        print("copies   M keys/s   of one copy   by processor time   "
+              "ns of servers and load a key")
+    for replicas, one in result.get("copies", {}).items():
         print(f"{replicas:6}   {one['keys_per_second'] / 1e6:8.2f}   "
               f"{one['throughput_ratio']:11.2f}   "
               f"{one['processor_ratio']:17.2f}   "
@@ -203,27 +227,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="seraph-bench-") as folder:
         with FaultCluster(folder, servers=SERVERS, workers=1,
                           sets=SETS) as cluster:
-            jobs = {r: submit(cluster, folder, f"copies-{r}", r)
-                    for r in (1, 2, 3)}
-            large = {r: submit(cluster, folder, f"large-{r}", r)
-                     for r in (1, 2)} if options.checkpoint_seconds else {}
-            for job in jobs.values():
-                load(cluster, job, "--fill", span=options.span)
-            for job in large.values():
-                load(cluster, job, "--fill", span=options.large_span)
-            result = {"lease_ms": LEASE_MS, "options": vars(options)}
-            if options.rounds:
-                result["copies"] = measure_copies(cluster, jobs, options)
-            if large:
-                result["checkpoint"] = {
-                    r: measure_checkpoints(cluster, job, r, options)
-                    for r, job in large.items()}
-                for job in large.values():
-                    cluster.call("cancel", job)
-            if options.failovers:
-                cluster.call("cancel", jobs[1])  # It would go back.
-                result["failover"] = measure_failovers(cluster, jobs[2],
-                                                       options)
+            try:
+                result = measure(cluster, folder, options)
+            finally:  # Not in good order: that would move all copies first.
+                for name in list(cluster.daemons):
+                    cluster.kill(name)
     if options.json:
         print(json.dumps(result, indent=1))
     else:
