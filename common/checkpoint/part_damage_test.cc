@@ -211,7 +211,8 @@ TEST_F(PartDamageTest, BlocksThatNoFileHasAreMissed) {
 }
 
 TEST(PartFormatTest, BlocksComeBackBitForBitPackedOrNot) {
-  for (const bool random : {false, true}) {
+  for (const auto& [random, tried] :
+       {std::pair(false, true), {true, true}, {false, false}, {true, false}}) {
     std::vector<Key> keys;
     std::vector<float> cells;
     for (uint64_t i = 0; i < 1000; ++i) {
@@ -223,8 +224,9 @@ TEST(PartFormatTest, BlocksComeBackBitForBitPackedOrNot) {
         cells.push_back(cell);
       }
     }
-    const std::string payload = EncodePartBlock(5, keys, cells);
-    EXPECT_EQ(payload.size() < 10000, !random);
+    const std::string payload = EncodePartBlock(5, keys, cells, tried);
+    EXPECT_EQ(payload.size() < 10000, tried && !random);
+    EXPECT_EQ(IsPacked(payload), tried && !random);
     const auto block = DecodePartBlock(payload, 3);
     ASSERT_THAT(block, IsOk());
     EXPECT_EQ(block->number, 5);

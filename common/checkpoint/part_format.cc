@@ -16,6 +16,10 @@ enum Encoding : uint8_t { kRaw = 0, kZstd = 1 };
 // Fast: what is saved is disk time, and the weights hardly shrink.
 constexpr int kZstdLevel = 1;
 
+// Of a block: its number, its rows, and the encoding of what follows.
+constexpr size_t kEncodingOffset = 8 + 4;
+constexpr size_t kBlockHeadBytes = kEncodingOffset + 1;
+
 constexpr size_t kIndexEntryBytes = 8 + 8 + 4;
 
 void AppendText(absl::string_view text, std::string* to) {
@@ -100,22 +104,33 @@ absl::StatusOr<PartHead> DecodePartHead(absl::string_view payload) {
 }
 
 std::string EncodePartBlock(uint64_t number, absl::Span<const Key> keys,
-                            absl::Span<const float> cells) {
-  std::string rows;
-  rows.reserve(keys.size() * sizeof(Key) + cells.size() * sizeof(float));
-  AppendLittleEndian(keys, &rows);
-  AppendLittleEndian(cells, &rows);
-  std::string packed(ZSTD_compressBound(rows.size()), '\0');
-  const size_t size = ZSTD_compress(packed.data(), packed.size(), rows.data(),
-                                    rows.size(), kZstdLevel);
-  const bool pays = !ZSTD_isError(size) && size < rows.size() - rows.size() / 8;
+                            absl::Span<const float> cells, bool try_pack) {
   std::string payload;
+  payload.reserve(kBlockHeadBytes + keys.size() * sizeof(Key) +
+                  cells.size() * sizeof(float));
   AppendLittleEndian(number, &payload);
   AppendLittleEndian<uint32_t>(keys.size(), &payload);
-  AppendLittleEndian<uint8_t>(pays ? kZstd : kRaw, &payload);
-  absl::StrAppend(&payload, pays ? absl::string_view(packed.data(), size)
-                                 : absl::string_view(rows));
-  return payload;
+  AppendLittleEndian<uint8_t>(kRaw, &payload);
+  AppendLittleEndian(keys, &payload);
+  AppendLittleEndian(cells, &payload);
+  if (!try_pack) return payload;
+  const absl::string_view rows =
+      absl::string_view(payload).substr(kBlockHeadBytes);
+  std::string packed(kBlockHeadBytes + ZSTD_compressBound(rows.size()), '\0');
+  const size_t size =
+      ZSTD_compress(&packed[kBlockHeadBytes], packed.size() - kBlockHeadBytes,
+                    rows.data(), rows.size(), kZstdLevel);
+  if (ZSTD_isError(size) || size >= rows.size() - rows.size() / 8) {
+    return payload;
+  }
+  packed.resize(kBlockHeadBytes + size);
+  payload[kEncodingOffset] = kZstd;
+  packed.replace(0, kBlockHeadBytes, payload, 0, kBlockHeadBytes);
+  return packed;
+}
+
+bool IsPacked(absl::string_view block_payload) {
+  return block_payload[kEncodingOffset] != kRaw;
 }
 
 absl::StatusOr<PartBlock> DecodePartBlock(absl::string_view payload,

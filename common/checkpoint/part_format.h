@@ -81,9 +81,12 @@ struct PartIndexEntry {
 std::string EncodePartHead(const PartHead& head);
 absl::StatusOr<PartHead> DecodePartHead(absl::string_view payload);
 
-// Packs the rows where that makes them at least an eighth smaller.
+// With `try_pack` packs the rows where that makes them at least an eighth
+// smaller.
 std::string EncodePartBlock(uint64_t number, absl::Span<const Key> keys,
-                            absl::Span<const float> cells);
+                            absl::Span<const float> cells,
+                            bool try_pack = true);
+bool IsPacked(absl::string_view block_payload);
 absl::StatusOr<PartBlock> DecodePartBlock(absl::string_view payload,
                                           uint32_t row_cells);
 

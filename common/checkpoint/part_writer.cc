@@ -7,6 +7,13 @@
 #include "common/status/status_macros.h"
 
 namespace seraph {
+namespace {
+
+// Blocks of a table are alike: where one could not be packed, as many after it
+// are not tried. Trying costs as much as all the rest.
+constexpr int kUntriedBlocks = 15;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<PartWriter>> PartWriter::Create(
     BlobFolder* folder, const PartHead& head) {
@@ -35,7 +42,14 @@ PartWriter::PartWriter(std::unique_ptr<AtomicBlob> file, std::string name)
 absl::Status PartWriter::AddBlock(uint64_t number, absl::Span<const Key> keys,
                                   absl::Span<const float> cells) {
   index_.push_back({number, file_->size(), static_cast<uint32_t>(keys.size())});
-  return WriteSection(kPartBlockTag, EncodePartBlock(number, keys, cells));
+  const bool try_pack = untried_ == 0;
+  const std::string payload = EncodePartBlock(number, keys, cells, try_pack);
+  if (!try_pack) {
+    --untried_;
+  } else if (!IsPacked(payload)) {
+    untried_ = kUntriedBlocks;
+  }
+  return WriteSection(kPartBlockTag, payload);
 }
 
 absl::StatusOr<CutFile> PartWriter::Finish() {

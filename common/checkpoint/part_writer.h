@@ -48,6 +48,7 @@ class PartWriter {
   const std::unique_ptr<AtomicBlob> file_;
   const std::string name_;
   uint64_t seed_ = 0;
+  int untried_ = 0;  // Blocks that come as they are.
   std::vector<PartIndexEntry> index_;
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> whole_;
 };

@@ -2,17 +2,18 @@
 //
 //   push_load --scheduler=HOST:PORT --job=ID --partitions=N --clients=C
 //             --attempt=A [--keys=K] [--span=S] [--seconds=T] [--replicas=R]
-//             [--fill] [--checkpoints]
+//             [--fill] [--checkpoints --servers=PID,PID,...]
 //
 // Each client is a thread and a rank, in its attempt A, which has to be higher
-// than any before: the rank of a worker, or of an earlier load, ends by it. An
-// entry has K sorted random keys of the first S of a
-// partition; a client sends those of one clock to one partition after the
-// other, waits for each acknowledgement, and repeats what got none. With --fill
-// each key of the span is pushed once, so that later loads create no rows.
-// With --replicas it begins when every partition has so many copies. With
-// --checkpoints it makes one checkpoint after the other, with as much time
-// between two as the first of them took.
+// than any before: the rank of a worker, or of an earlier load, ends by it. A
+// partition has S keys, spread over its range as mixed keys are. An entry has K
+// sorted random ones of them; a client sends those of one clock to one
+// partition after the other, waits for each acknowledgement, and repeats what
+// got none. With --fill each key is pushed once, so that later loads create no
+// rows. With
+// --replicas it begins when every partition has so many copies. With
+// --checkpoints it makes one after the other, with as much time between two as
+// the one before took.
 //
 // Prints one JSON object:
 //   keys_per_second   acknowledged keys
@@ -23,14 +24,18 @@
 //                     long the whole stood still
 //   partition_gap_ms  the same of one partition, the longest of all
 //   replicas          copies of a partition at the end, the fewest of all
-//   checkpoints       [{seconds, ratio, gap_ms, gap_without_ms}]: of throughput
-//                     while one is made to the times before and after it; gaps
-//                     of a partition in these times
+//   checkpoints       [{seconds, ratio, processor_ratio, gap_ms,
+//                     gap_without_ms}]: of throughput while one is made to the
+//                     times before and after it; of processor time a key, of
+//                     the servers and this process, in those times to while
+//                     one is made; gaps of a partition
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -79,6 +84,7 @@ struct Options {
   int replicas = 1;
   bool fill = false;
   bool checkpoints = false;
+  std::vector<std::string> servers;
 };
 
 absl::Duration Now() { return MonotonicClock::Real()->Now(); }
@@ -92,6 +98,21 @@ double CpuSeconds() {
          1e-6 * double(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
+// Of another process.
+double CpuSecondsOf(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> fields =
+      absl::StrSplit(line.substr(std::min(line.rfind(')'), line.size())), ' ');
+  int64_t user = 0, system = 0;
+  if (fields.size() < 14 || !absl::SimpleAtoi(fields[12], &user) ||
+      !absl::SimpleAtoi(fields[13], &system)) {
+    return 0;
+  }
+  return double(user + system) / double(sysconf(_SC_CLK_TCK));
+}
+
 struct Acknowledged {
   absl::Duration when;
   absl::Duration latency;
@@ -102,6 +123,7 @@ struct Acknowledged {
 struct Window {
   absl::Duration from;
   absl::Duration to;
+  double cpu_seconds = 0;
 
   double seconds() const { return absl::ToDoubleSeconds(to - from); }
 };
@@ -315,14 +337,19 @@ class PushLoad {
     return batches;
   }
 
+  // Of the span's keys those at `from` + place(i), which ascend. They lie as
+  // mixed keys do: all over the partition.
   template <typename Place>
   std::string KeyBytes(uint32_t partition, uint64_t from, uint64_t count,
                        Place place) const {
-    const uint64_t first = cut_->PartitionRange(partition).first + from;
+    const KeyRange range = cut_->PartitionRange(partition);
+    const uint64_t stride = (range.last - range.first) / options_.span;
     std::string bytes;
     bytes.reserve(count * sizeof(uint64_t));
     for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t key = first + place(i);
+      const uint64_t number = from + place(i);
+      const uint64_t key = range.first + number * stride +
+                           ToBelow(Draw(1, {4, partition, number}), stride);
       bytes.append(reinterpret_cast<const char*>(&key), sizeof(key));
     }
     return bytes;
@@ -385,23 +412,37 @@ class PushLoad {
     v1::CheckpointJobRequest request;
     request.set_id(options_.job);
     absl::Duration apart;
-    while (Now() + apart < begin_ + options_.duration) {
-      const absl::Duration begun = Now();
-      if (apart > absl::ZeroDuration()) {
-        Pause(apart);
-        without_.push_back({begun, Now()});
-      }
-      const absl::Duration asked = Now();
-      const auto reply = Call(stub->async(), &JobCalls::CheckpointJob, request,
-                              {.timeout = absl::Seconds(60)});
-      if (!reply.ok()) {
-        std::cerr << "checkpoint: " << reply.status().ToString() << "\n";
+    while (Now() < begin_ + options_.duration) {
+      without_.push_back(Measure([&] { Pause(apart); }));
+      absl::Status made;
+      with_.push_back(Measure([&] {
+        made = Call(stub->async(), &JobCalls::CheckpointJob, request,
+                    {.timeout = absl::Seconds(60)})
+                   .status();
+      }));
+      if (!made.ok()) {
+        std::cerr << "checkpoint: " << made.ToString() << "\n";
         ++failed_;
         return;
       }
-      if (apart > absl::ZeroDuration()) with_.push_back({asked, Now()});
-      apart = std::max(apart, Now() - asked);
+      apart = with_.back().to - with_.back().from;
     }
+  }
+
+  template <typename Work>
+  Window Measure(Work work) const {
+    const double cpu_before = CpuOfAll();
+    const absl::Duration from = Now();
+    work();
+    return {from, Now(), CpuOfAll() - cpu_before};
+  }
+
+  double CpuOfAll() const {
+    double seconds = CpuSeconds();
+    for (const std::string& pid : options_.servers) {
+      seconds += CpuSecondsOf(pid);
+    }
+    return seconds;
   }
 
   nlohmann::json Report(double cpu) {
@@ -421,14 +462,22 @@ class PushLoad {
       return latencies[size_t(share * (latencies.size() - 1))];
     };
     nlohmann::json checkpoints = nlohmann::json::array();
-    for (size_t i = 0; i + 1 < without_.size() && i < with_.size(); ++i) {
-      const double beside =
-          (history.RateIn(without_[i]) + history.RateIn(without_[i + 1])) / 2;
+    // The first has no time before it, and the last none after it.
+    const absl::Duration end = begin_ + options_.duration;
+    for (size_t i = 1; i + 1 < without_.size() && without_[i + 1].to < end;
+         ++i) {
+      const Window &before = without_[i], &with = with_[i];
+      const Window& after = without_[i + 1];
+      const double beside = history.CountIn(before) + history.CountIn(after);
       checkpoints.push_back(
-          {{"seconds", with_[i].seconds()},
-           {"ratio", history.RateIn(with_[i]) / beside},
-           {"gap_ms", history.PartitionGapMs(with_[i])},
-           {"gap_without_ms", history.PartitionGapMs(without_[i])}});
+          {{"seconds", with.seconds()},
+           {"ratio", history.RateIn(with) *
+                         (before.seconds() + after.seconds()) / beside},
+           {"processor_ratio", (before.cpu_seconds + after.cpu_seconds) /
+                                   beside * history.CountIn(with) /
+                                   with.cpu_seconds},
+           {"gap_ms", history.PartitionGapMs(with)},
+           {"gap_without_ms", history.PartitionGapMs(before)}});
     }
     return {
         {"keys_per_second", history.RateIn(whole) * options_.keys},
@@ -488,6 +537,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.fill = true;
     } else if (flag.first == "--checkpoints") {
       options.checkpoints = true;
+    } else if (flag.first == "--servers") {
+      options.servers = absl::StrSplit(flag.second, ',');
     } else {
       ok = false;
     }

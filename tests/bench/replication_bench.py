@@ -130,7 +130,11 @@ def measure_copies(cluster, jobs, options):
 
 
 def measure_checkpoints(cluster, job, replicas, options):
+    servers = ",".join(str(process.pid)
+                       for name, process in cluster.daemons.items()
+                       if name.startswith("server"))
     report = load(cluster, job, "--checkpoints", replicas=replicas,
+                  servers=servers,
                   seconds=options.checkpoint_seconds, keys=options.keys,
                   span=options.large_span)
     made = report["checkpoints"]
@@ -138,6 +142,7 @@ def measure_checkpoints(cluster, job, replicas, options):
     median = {name: statistics.median(one[name] for one in made)
               for name in made[0]}
     return {"checkpoints": len(made), "throughput_ratio": median["ratio"],
+            "processor_ratio": median["processor_ratio"],
             "seconds": median["seconds"],
             "standstill_leases": median["gap_ms"] / LEASE_MS,
             "longest_standstill_leases": max(
@@ -197,7 +202,8 @@ def print_table(result):
     for replicas, one in result.get("checkpoint", {}).items():
         print(f"while a checkpoint is made of {replicas} copies "
               f"({one['checkpoints']}, {one['seconds']:.2f} s each): "
-              f"{one['throughput_ratio']:.2f} of the throughput; a partition "
+              f"{one['throughput_ratio']:.2f} of the throughput, "
+              f"{one['processor_ratio']:.2f} by processor time; a partition "
               f"stands still for {one['standstill_leases']:.3f} leases, at "
               f"most {one['longest_standstill_leases']:.3f} "
               f"({one['without_leases']:.3f} without)")
