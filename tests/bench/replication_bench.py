@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """What copies, checkpoints and failovers cost, as ratios in one run.
 
-  cd bazel-bin; python3 tests/bench/replication_bench.py [--rounds 15]
+  bazel build //scheduler:seraph-scheduler //server:seraph-server \\
+    //worker:seraph-worker //client:seraphctl //tests/bench:push_load
+  python3 tests/bench/replication_bench.py [--rounds 15]
 
 Three servers on this machine, an asp job for each number of copies, and eight
 ranks that push as fast as they are answered into rows that exist. The numbers
 of copies take turns in short rounds, and medians count, because machines are
-noisy. Beside the throughput of the clock on the wall it prints the one by
-processor time, of all servers and the load together, which does not depend on
-who else uses the machine: that is what the throughput would be if the load kept
+noisy. Beside the throughput by the clock on the wall it prints the one by
+processor time, of all servers and the load together, which depends little on
+who else uses the machine: what the throughput would be if the load kept
 all processors busy. Prints a table, or one JSON object with --json.
 """
 
@@ -23,10 +25,10 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 for folder in ("tests/faults", "tests/cluster"):
-    sys.path.insert(0, folder)
-    sys.path.insert(0, os.path.join(os.path.dirname(
-        os.path.abspath(__file__)), "..", "..", folder))
+    sys.path.insert(0, os.path.join(ROOT, folder))
+os.chdir(os.path.join(ROOT, "bazel-bin"))  # Where they look for the programs.
 from faults import FaultCluster  # noqa: E402
 
 PUSH_LOAD = os.path.abspath("tests/bench/push_load")
