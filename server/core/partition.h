@@ -51,7 +51,7 @@ struct ReplicaSetup {
 //   * A refused message changes nothing.
 //   * A pull at a clock is answered as PartitionState says, in ssp and asp
 //     when all that it has seen is confirmed, else it waits; a wait costs
-//     memory only.
+//     memory only. A repeat waits in the place of the one before it.
 //   * Alone (no other member, no recruit) it copies no record and keeps none.
 //
 // Time: `now` is monotonic, of this process, and never goes back.
@@ -257,6 +257,8 @@ class Partition {
   void RefuseOlderAttempts(uint32_t rank, Effects* effects);
   // The answer to a pull, if its rows can be read.
   std::optional<Answer> TryPull(const PullMessage& message) const;
+  // Ends a waiting pull that `repeat` is a repeat of.
+  void ReplaceParked(const PullMessage& repeat, Effects* effects);
   void AnswerPull(PullMessage message, absl::Duration now, Effects* effects);
   void AnswerParked(absl::Duration now, Effects* effects);
   absl::StatusOr<LoadRecord> MakeLoad(std::vector<Key> keys,

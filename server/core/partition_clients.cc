@@ -272,8 +272,22 @@ void Partition::Pull(PullMessage message, absl::Duration now,
     effects->answers.push_back(AnswerTo(message.ticket, std::move(refusal)));
     return;
   }
+  ReplaceParked(message, effects);
   AnswerPull(std::move(message), now, effects);
   Settle(now, effects);
+}
+
+void Partition::ReplaceParked(const PullMessage& repeat, Effects* effects) {
+  if (repeat.number == 0 || !repeat.rank.has_value()) return;
+  const auto same = std::find_if(
+      parked_.begin(), parked_.end(), [&](const PullMessage& parked) {
+        return parked.number == repeat.number && parked.rank == repeat.rank;
+      });
+  if (same == parked_.end()) return;
+  effects->answers.push_back(AnswerTo(
+      same->ticket,
+      {.code = PartCode::kReplaced, .message = "a repeat of it waits"}));
+  parked_.erase(same);
 }
 
 PartOutcome Partition::CheckPull(const PullMessage& message) const {

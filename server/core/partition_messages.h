@@ -29,6 +29,7 @@ enum class PartCode {
   kInvalid,
   kRetryAfter,
   kFailed,
+  kReplaced,
 };
 
 struct PartOutcome {
@@ -46,6 +47,7 @@ struct PullMessage {
   uint64_t epoch = 0;
   std::optional<RankName> rank;  // Absent: a client that is no rank.
   std::optional<Clock> clock;    // Absent: the last applied state.
+  uint64_t number = 0;           // Of the attempt's pulls; 0: it has none.
   std::vector<Key> keys;         // Mixed keys.
 };
 

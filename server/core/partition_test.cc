@@ -280,6 +280,32 @@ TEST(PartitionTest, APullAtAClockNeedsARank) {
   EXPECT_EQ(p.Code(p.Pull(pull)), PartCode::kInvalid);
 }
 
+TEST(PartitionTest, ARepeatOfAPullWaitsInItsPlace) {
+  Harness p(OptionsFor(SyncMode::kBsp, 2));
+  PullMessage pull;
+  pull.rank = RankName{0, 1};
+  pull.clock = Clock{0, 1};
+  pull.number = 3;
+  pull.keys = {5};
+  const auto send = [&](uint64_t number) {
+    PullMessage message = pull;
+    message.number = number;
+    return p.Pull(std::move(message));
+  };
+  const Ticket first = send(3);
+  const Ticket other = send(4);
+  EXPECT_TRUE(p.Waits(first));
+  const Ticket repeat = send(3);
+  EXPECT_EQ(p.Code(first), PartCode::kReplaced);
+  EXPECT_TRUE(p.Waits(repeat));
+  EXPECT_TRUE(p.Waits(other));
+  EXPECT_EQ(p.partition().parked(), 2u);
+  const Ticket nameless = send(0);
+  send(0);
+  EXPECT_TRUE(p.Waits(nameless)) << "whoever gives no number";
+  EXPECT_EQ(p.partition().parked(), 4u);
+}
+
 TEST(PartitionTest, ClosingAnswersWhatWaits) {
   Harness p(OptionsFor(SyncMode::kBsp, 2));
   const Ticket pull = p.Pull(0, {0, 1}, {5});

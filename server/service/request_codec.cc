@@ -114,6 +114,7 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
     PullMessage& message = parts[i].message;
     message.epoch = request.parts(i).epoch();
     message.rank = rank;
+    message.number = request.parts(i).number();
     if (request.has_clock()) message.clock = FromProto(request.clock());
     SERAPH_RETURN_IF_ERROR(TakeKeys(request.parts(i), job, &keys, &parts[i]));
   }
@@ -183,6 +184,9 @@ void EncodeResult(const Answer& answer, v1::PartResult* result) {
       break;
     case PartCode::kFailed:
       result->set_code(v1::PART_FAILED);
+      break;
+    case PartCode::kReplaced:
+      result->set_code(v1::PART_REPLACED);
       break;
   }
   result->set_message(outcome.message);

@@ -126,6 +126,7 @@ bool SimRank::Judge(const absl::StatusOr<Answer>& answer,
       FindPlacement(again);
       return false;
     case PartCode::kRetryAfter:
+    case PartCode::kReplaced:
       Again(again);
       return false;
     case PartCode::kInvalid:

@@ -26,6 +26,7 @@ absl::Status PartError(const v1::PartResult& result) {
       return absl::OkStatus();
     case v1::PART_NOT_HERE:
     case v1::PART_STALE_EPOCH:
+    case v1::PART_REPLACED:
       return absl::UnavailableError(result.message());
     case v1::PART_RETRY_AFTER:
       return WithRetryAfter(absl::UnavailableError(result.message()),

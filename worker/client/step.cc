@@ -51,7 +51,7 @@ absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
 
 void WriteParts(
     const TableRouter& router, const RoutedStep& step, size_t server,
-    size_t message_bytes, RequestWriter* writer,
+    size_t message_bytes, uint64_t* last_pull, RequestWriter* writer,
     absl::FunctionRef<void(uint32_t placement, size_t chunks)> on_chunks) {
   const auto parts_of =
       [&](const std::optional<Route>& route) -> absl::Span<const RoutedPart> {
@@ -109,6 +109,7 @@ void WriteParts(
                        count * std::max(row_bytes, sizeof(Key)));
       v1::PullPart* out = pull->add_parts();
       SetPlace(placement, out);
+      out->set_number(++*last_pull);
       SetKeys(table.keys.subspan(first, count), out, pull->mutable_keys());
     }
   }

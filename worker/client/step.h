@@ -62,10 +62,10 @@ absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
 
 // Writes the parts for a server, or those without one (kNoServer). An entry of
 // a partition that is larger than `message_bytes` is cut into chunks, which
-// `on_chunks` is told.
+// `on_chunks` is told. Parts of pulls are numbered from `*last_pull` + 1.
 void WriteParts(
     const TableRouter& router, const RoutedStep& step, size_t server,
-    size_t message_bytes, RequestWriter* writer,
+    size_t message_bytes, uint64_t* last_pull, RequestWriter* writer,
     absl::FunctionRef<void(uint32_t placement, size_t chunks)> on_chunks);
 
 }  // namespace seraph

@@ -77,8 +77,8 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
   }
   const auto cut = [&](size_t server) {
     RequestWriter writer = WriterFor(server, open);
-    WriteParts(*router_, routed, server, options_.limits.message_bytes, &writer,
-               [&](uint32_t placement, size_t chunks) {
+    WriteParts(*router_, routed, server, options_.limits.message_bytes,
+               &last_pull_, &writer, [&](uint32_t placement, size_t chunks) {
                  chunked_[{number, placement}].missing = chunks;
                });
     AddMessages(number, server, &writer, nullptr, absl::ZeroDuration(), now,
@@ -282,6 +282,7 @@ void TableClient::OnReply(uint64_t number,
   const uint64_t step_number = message.step;
   OpenStep& step = steps_.at(step_number);
 
+  for (Part& part : message.parts) part.replaced = false;
   absl::Duration delay = absl::ZeroDuration();
   absl::Status status =
       reply.ok() ? TakeReply(&message, *reply, &step, &delay) : reply.status();
@@ -294,6 +295,10 @@ void TableClient::OnReply(uint64_t number,
   }
   const size_t live = std::count_if(message.parts.begin(), message.parts.end(),
                                     [](const Part& part) { return part.live; });
+  const size_t replaced = std::count_if(
+      message.parts.begin(), message.parts.end(),
+      [](const Part& part) { return part.live && part.replaced; });
+  if (replaced > 0 && replaced == live) return;  // Its last copy waits.
   if (live == message.parts.size()) {
     message.patience = options_.lease;
     message.due = now + delay + message.backoff.Next();
@@ -366,6 +371,7 @@ absl::Status TableClient::JudgePart(Message* message, size_t index,
   const bool is_old = result.epoch() != 0 && result.epoch() < seen;
   seen = std::max<uint64_t>(seen, result.epoch());
   absl::Status status = PartError(result);
+  part.replaced = result.code() == v1::PART_REPLACED;
   if (status.ok()) {
     return is_old ? absl::UnavailableError("an answer of an older epoch")
                   : absl::OkStatus();

@@ -92,6 +92,8 @@ class TableClient {
   struct Part {
     uint32_t placement = 0;
     bool live = true;  // Neither settled nor taken over by another message.
+    // A later copy of it waits at the server: there is nothing to do.
+    bool replaced = false;
     // Once the server misses an earlier entry although all of them were
     // acknowledged: how many copies that left before may still come back and
     // say so. Below 0: it has not been so.
@@ -164,6 +166,7 @@ class TableClient {
   std::shared_ptr<const TableRouter> router_;
   std::vector<uint64_t> seen_epochs_;  // The highest, by placement.
   uint64_t last_step_ = 0;
+  uint64_t last_pull_ = 0;  // Part of one.
   uint64_t last_message_ = 0;
   std::map<uint64_t, OpenStep> steps_;
   Messages messages_;

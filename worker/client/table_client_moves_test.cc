@@ -336,6 +336,28 @@ TEST_F(TableClientMovesTest, SilenceForALeaseIsAskedAboutLessAndLessOften) {
   EXPECT_EQ(client_->NextTick(), now_ + 16 * kLease) << "but for ever";
 }
 
+// The server keeps the last copy of a pull that waits, and ends those before.
+TEST_F(TableClientMovesTest, AReplacedPullIsAnsweredByItsRepeat) {
+  const auto out = Start({1});
+  Reply(out[1], Fine(out[1]));
+  const auto again = Tick(kLease);
+  ASSERT_THAT(again, SizeIs(1));
+  const v1::PullRequest& pull = *PullOf(*again[0].request);
+  EXPECT_GT(pull.parts(0).number(), 0u);
+  const absl::Duration due = client_->NextTick();
+  v1::ExchangeReply replaced = Fine(out[0]);
+  v1::PullReply* pulled = replaced.mutable_push_pull()->mutable_pull();
+  pulled->mutable_results(0)->set_code(v1::PART_REPLACED);
+  pulled->clear_values();
+  EXPECT_THAT(Reply(out[0], replaced), IsEmpty()) << "nothing is sent again";
+  EXPECT_EQ(client_->NextTick(), due);
+  EXPECT_FALSE(finished().has_value());
+  Reply(again[0], Fine(again[0]));
+  ASSERT_TRUE(finished().has_value());
+  EXPECT_THAT(finished()->status, IsOk());
+  EXPECT_THAT(finished()->rows[0], ElementsAre(1));
+}
+
 TEST_F(TableClientMovesTest, BusyServersAreAskedForEverWithJitter) {
   const auto out = Start({1}, 5, false);
   Reply(out[1], Fine(out[1]));
