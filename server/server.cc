@@ -150,6 +150,7 @@ absl::Status RunServer(DaemonContext* context) {
     links.Tick();
     jobs.Tick();
     busy.Tick(MonotonicClock::Real()->Now());
+    calls.Tick(MonotonicClock::Real()->Now());
   });
   tick.Start();
   ClusterAgent agent({.cluster = config.cluster.name,

@@ -247,6 +247,73 @@ void ParameterCalls::Exchange(
   }
 }
 
+// A call to BeginAttempt, until it is answered.
+struct ParameterCalls::Beginning {
+  // Nullopt: it has not begun there yet.
+  struct Partition {
+    ServedJob::Place place;
+    bool is_ledger = false;
+    std::optional<seraph::Done> begun;
+  };
+
+  // Sets what one partition says; answers after the last.
+  void Set(size_t index, seraph::Done begun) {
+    {
+      MutexLock lock(&mu);
+      partitions[index].begun = std::move(begun);
+      if (--missing > 0) return;
+    }
+    AnswerOnce();
+  }
+
+  void AnswerOnce() {
+    Done<v1::BeginAttemptReply> answer;
+    absl::StatusOr<v1::BeginAttemptReply> reply;
+    {
+      MutexLock lock(&mu);
+      if (done == nullptr) return;
+      answer = std::exchange(done, nullptr);
+      reply = Reply();
+    }
+    answer(std::move(reply));
+  }
+
+  absl::StatusOr<v1::BeginAttemptReply> Reply() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    v1::BeginAttemptReply reply;
+    std::optional<Clock> least;
+    Clock furthest;
+    for (const Partition& one : partitions) {
+      // Led elsewhere, or not begun: the rank asks again.
+      if (!one.begun.has_value()) continue;
+      if (absl::IsUnavailable(one.begun->status)) continue;
+      if (!one.begun->status.ok()) return one.begun->status;
+      const RankProgress& progress = one.begun->progress;
+      least = std::min(least.value_or(progress.next), progress.next);
+      furthest = std::max(furthest, progress.next);
+      v1::BegunPartition* begun = reply.add_partitions();
+      begun->set_table(one.place.first);
+      begun->set_partition(one.place.second);
+      if (!one.is_ledger) continue;
+      for (const LedgerRecord& record : progress.ledger) {
+        EncodeLedger(record, reply.add_ledger());
+      }
+    }
+    if (least.has_value()) {
+      ToProto(*least, reply.mutable_clock());
+      ToProto(furthest, reply.mutable_furthest());
+    }
+    return reply;
+  }
+
+  std::optional<absl::Duration> since;  // Of Tick alone.
+
+  Mutex mu;
+  std::vector<Partition> partitions ABSL_GUARDED_BY(mu);
+  size_t missing ABSL_GUARDED_BY(mu) = 0;
+  Done<v1::BeginAttemptReply> done ABSL_GUARDED_BY(mu);
+};
+
 void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
                                   Done<v1::BeginAttemptReply> done) {
   const auto job = FindJob(request.header());
@@ -256,47 +323,43 @@ void ParameterCalls::BeginAttempt(const v1::BeginAttemptRequest& request,
     return done(absl::InvalidArgumentError("a new attempt needs a rank"));
   }
 
-  struct Begun {
-    seraph::Done done;
-    bool is_ledger = false;
-    ServedJob::Place place;
-  };
-  const auto& partitions = (*job)->partitions;
-  auto join = AnswerJoin<Begun>::Of(
-      partitions.size(),
-      [done = std::move(done)](std::vector<Begun> all) mutable {
-        v1::BeginAttemptReply reply;
-        std::optional<Clock> least;
-        Clock furthest;
-        for (const Begun& one : all) {
-          // Led elsewhere: the rank asks there.
-          if (absl::IsUnavailable(one.done.status)) continue;
-          if (!one.done.status.ok()) return done(one.done.status);
-          const RankProgress& progress = one.done.progress;
-          least = std::min(least.value_or(progress.next), progress.next);
-          furthest = std::max(furthest, progress.next);
-          v1::BegunPartition* begun = reply.add_partitions();
-          begun->set_table(one.place.first);
-          begun->set_partition(one.place.second);
-          if (!one.is_ledger) continue;
-          for (const LedgerRecord& record : progress.ledger) {
-            EncodeLedger(record, reply.add_ledger());
-          }
-        }
-        if (least.has_value()) {
-          ToProto(*least, reply.mutable_clock());
-          ToProto(furthest, reply.mutable_furthest());
-        }
-        done(std::move(reply));
-      });
-  size_t index = 0;
-  for (const auto& [place, actor] : partitions) {
-    actor->BeginAttempt(
-        *rank, [join, i = index++, is_ledger = actor->options().is_ledger,
-                place = place](seraph::Done begun) {
-          join->Set(i, {std::move(begun), is_ledger, place});
-        });
+  const auto beginning = std::make_shared<Beginning>();
+  {
+    MutexLock lock(&beginning->mu);
+    for (const auto& [place, actor] : (*job)->partitions) {
+      beginning->partitions.push_back(
+          {.place = place, .is_ledger = actor->options().is_ledger});
+    }
+    beginning->missing = beginning->partitions.size();
+    beginning->done = std::move(done);
   }
+  {
+    MutexLock lock(&mu_);
+    beginnings_.push_back(beginning);
+  }
+  size_t index = 0;
+  for (const auto& [place, actor] : (*job)->partitions) {
+    actor->BeginAttempt(*rank, [beginning, i = index++](seraph::Done begun) {
+      beginning->Set(i, std::move(begun));
+    });
+  }
+  if (index == 0) beginning->AnswerOnce();
+}
+
+void ParameterCalls::Tick(absl::Duration now) {
+  std::vector<std::shared_ptr<Beginning>> overdue;
+  {
+    MutexLock lock(&mu_);
+    std::erase_if(beginnings_, [&](const std::weak_ptr<Beginning>& weak) {
+      std::shared_ptr<Beginning> beginning = weak.lock();
+      if (beginning == nullptr) return true;
+      if (!beginning->since.has_value()) beginning->since = now;
+      if (now - *beginning->since < kBeginPatience) return false;
+      overdue.push_back(std::move(beginning));
+      return true;
+    });
+  }
+  for (const auto& beginning : overdue) beginning->AnswerOnce();
 }
 
 }  // namespace seraph

@@ -4,10 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/concurrent/mutex.h"
 #include "proto/parameters.pb.h"
 #include "server/service/job_directory.h"
 #include "server/service/request_admission.h"
@@ -39,9 +43,16 @@ class ParameterCalls {
   // hold is to be kept until the reply has left.
   void Exchange(const v1::ExchangeRequest& request,
                 absl::AnyInvocable<void(v1::ExchangeReply, RequestHold)> done);
-  // Only the partitions that are led here take part.
+  // Only the partitions that are led here take part. Answered when all have
+  // begun, or by Tick, with those that have.
   void BeginAttempt(const v1::BeginAttemptRequest& request,
-                    Done<v1::BeginAttemptReply> done);
+                    Done<v1::BeginAttemptReply> done) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Answers attempts that some partitions take long to begin: those may be led
+  // elsewhere by now, and must not hold the others up. To be called at least
+  // every kBeginPatience. `now` is monotonic.
+  void Tick(absl::Duration now) ABSL_LOCKS_EXCLUDED(mu_);
+  static constexpr absl::Duration kBeginPatience = absl::Milliseconds(250);
 
  private:
   template <typename Reply>
@@ -55,7 +66,13 @@ class ParameterCalls {
   absl::StatusOr<std::shared_ptr<const ServedJob>> FindJob(
       const v1::RequestHeader& header) const;
 
+  struct Beginning;
+
   JobDirectory& jobs_;
+
+  Mutex mu_;
+  // Those that are not answered; some may be.
+  std::vector<std::weak_ptr<Beginning>> beginnings_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace seraph

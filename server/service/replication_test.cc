@@ -172,6 +172,27 @@ class ReplicationTest : public ::testing::Test {
   std::map<int, Node> nodes_;
 };
 
+// A leader that is none any more, and does not know it, says so soon: the other
+// partitions of its server must not wait for it.
+TEST_F(ReplicationTest, AnAttemptThatCannotBeginHereIsAnsweredWithoutIt) {
+  ASSERT_THAT(Assign(1, "ssp", ReplicaDuty::kLead, 1, {1, 2}), IsOk());
+  v1::BeginAttemptRequest request;
+  FillHeader(request.mutable_header(), 0);
+  const auto none = TestServer::Do(
+      &servers_[1]->parameters(), &v1::Parameters::Stub::BeginAttempt, request);
+  ASSERT_THAT(none, IsOk());
+  EXPECT_EQ(none->partitions_size(), 0) << "server 2 confirms nothing";
+  ASSERT_THAT(Assign(2, "ssp", ReplicaDuty::kFollow, 1, {1, 2}), IsOk());
+  int begun = 0;
+  while (begun == 0) {
+    const auto reply =
+        TestServer::Do(&servers_[1]->parameters(),
+                       &v1::Parameters::Stub::BeginAttempt, request);
+    ASSERT_THAT(reply, IsOk());
+    begun = reply->partitions_size();
+  }
+}
+
 // A rank pushes on and on, to whom it is told to, while the primary is killed
 // and another one takes over by the scheduler's two epochs: each push is in
 // the result once.

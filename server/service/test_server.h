@@ -66,6 +66,7 @@ class TestServer {
     tick_.emplace("tick", absl::Milliseconds(5), [this] {
       links_.Tick();
       jobs_->Tick();
+      calls_->Tick(MonotonicClock::Real()->Now());
     });
     tick_->Start();
   }

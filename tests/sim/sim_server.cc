@@ -113,6 +113,7 @@ void SimServer::Start() { Tick(); }
 
 void SimServer::Tick() {
   jobs_->Tick();
+  calls_->Tick(world_.loop->now());
   world_.loop->After(world_.lease / 40, machine_, "tick", [this] { Tick(); });
 }
 
