@@ -298,6 +298,85 @@ TEST_F(JobCheckpointsTest, APauseThatCannotBeWrittenIsOff) {
   EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning);
 }
 
+// Rank 1 waits for a worker from here on.
+class ARankWaits : public JobCheckpointsTest {
+ protected:
+  void Begin(SyncMode mode = SyncMode::kBsp) {
+    cluster_.Leave("w1");
+    cluster_.Register("w2", NodeRole::kWorker, 1);
+    cluster_.Register("w3", NodeRole::kWorker, 1);
+    spec_.sync.mode = mode;
+    job_ = cluster_.Submit(spec_);
+    cluster_.TrainEpoch(job_, 0);
+    ASSERT_THAT(cluster_.checkpoints, SizeIs(1));
+    cluster_.StandAt(job_, 0, {1, 3});
+    cluster_.StandAt(job_, 1, {1, 2});
+    cluster_.Leave(cluster_.LifeOf(job_, 1).worker.name);
+    ASSERT_THAT(cluster_.View(job_).waiting_for, HasSubstr("rank 1"));
+  }
+
+  std::string job_;
+};
+
+TEST_F(ARankWaits, APauseIsAtTheSlowestRanksClock) {
+  Begin();
+  const uint64_t waiter = cluster_.Pause(job_);
+  EXPECT_EQ(cluster_.StateOf(job_), JobState::kPaused);
+  EXPECT_THAT(cluster_.answers[waiter], IsOk());
+  const Order taken = cluster_.CarriedOut<TakeCut>().back();
+  EXPECT_TRUE(std::get<TakeCut>(taken.body).at_rest);
+  EXPECT_THAT(std::get<TakeCut>(taken.body).clocks,
+              ElementsAre(Clock{1, 2}, Clock{1, 2}));
+  EXPECT_EQ(cluster_.View(job_).checkpoint->step, 2u);
+}
+
+TEST_F(ARankWaits, InAspEachRankHasItsOwnClock) {
+  Begin(SyncMode::kAsp);
+  EXPECT_THAT(cluster_.answers[cluster_.Pause(job_)], IsOk());
+  const Order taken = cluster_.CarriedOut<TakeCut>().back();
+  EXPECT_FALSE(std::get<TakeCut>(taken.body).at_rest);
+  EXPECT_THAT(std::get<TakeCut>(taken.body).clocks,
+              ElementsAre(Clock{1, 3}, Clock{1, 2}));
+}
+
+TEST_F(ARankWaits, WhereNoCutIsPossibleAPauseTakesTheCheckpointBefore) {
+  Begin();
+  cluster_.FailAlways<TakeCut>(absl::AbortedError("the hold has ended"));
+  const uint64_t waiter = cluster_.Pause(job_);
+  cluster_.Pass(absl::Seconds(5));
+  EXPECT_EQ(cluster_.StateOf(job_), JobState::kPaused);
+  EXPECT_THAT(cluster_.answers[waiter], IsOk());
+  EXPECT_THAT(cluster_.View(job_).warnings,
+              Contains(AllOf(HasSubstr("rank 1"), HasSubstr("done again"))));
+  EXPECT_EQ(cluster_.View(job_).checkpoint->step, 0u);
+  cluster_.FailAlways<TakeCut>(absl::OkStatus());
+  cluster_.Register("w7", NodeRole::kWorker, 64);
+  ASSERT_THAT(cluster_.Resume(job_), IsOk());
+  EXPECT_EQ(cluster_.PhaseOf(job_), JobPhase::kTraining);
+  EXPECT_THAT(cluster_.View(job_).epochs, SizeIs(1));
+}
+
+TEST_F(ARankWaits, WithoutACheckpointBeforeAPauseWaitsForTheRank) {
+  spec_.checkpoint->every_epochs = 0;
+  cluster_.Leave("w1");
+  cluster_.Register("w2", NodeRole::kWorker, 1);
+  cluster_.Register("w3", NodeRole::kWorker, 1);
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.TrainEpoch(job, 0);
+  ASSERT_THAT(cluster_.checkpoints, IsEmpty());
+  cluster_.Leave(cluster_.LifeOf(job, 1).worker.name);
+  cluster_.FailAlways<TakeCut>(absl::AbortedError("the hold has ended"));
+  const uint64_t waiter = cluster_.Pause(job);
+  cluster_.Pass(absl::Seconds(60));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning);
+  EXPECT_FALSE(cluster_.answers.contains(waiter)) << "nothing is thrown away";
+  cluster_.FailAlways<TakeCut>(absl::OkStatus());
+  cluster_.Register("w7", NodeRole::kWorker, 64);
+  cluster_.Pass(absl::Seconds(5));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kPaused);
+  EXPECT_THAT(cluster_.answers[waiter], IsOk());
+}
+
 TEST_F(JobCheckpointsTest, APausedJobCanBeCancelledAndPausedAgain) {
   const std::string job = cluster_.Submit(spec_);
   cluster_.Pause(job);

@@ -20,6 +20,7 @@ void CheckpointMachine::TakeAt(uint64_t cut, std::vector<PrimaryOf> primaries,
                                std::vector<Clock> clocks,
                                CheckpointSteps* steps) {
   cut_ = cut;
+  at_rest_ = false;
   primaries_ = std::move(primaries);
   clocks_ = std::move(clocks);
   begun_at_.clear();
@@ -27,15 +28,16 @@ void CheckpointMachine::TakeAt(uint64_t cut, std::vector<PrimaryOf> primaries,
 }
 
 void CheckpointMachine::TakeNow(uint64_t cut, std::vector<PrimaryOf> primaries,
-                                CheckpointSteps* steps) {
+                                bool a_rank_waits, CheckpointSteps* steps) {
   cut_ = cut;
+  at_rest_ = a_rank_waits && options_.one_clock;
   primaries_ = std::move(primaries);
   clocks_.clear();
   begun_at_.clear();
   stage_ = Stage::kBegin;
   for (const PrimaryOf& primary : primaries_) {
     awaited_.insert(primary.server.incarnation);
-    steps->orders.emplace_back(primary.server, BeginCut{cut_});
+    steps->orders.emplace_back(primary.server, BeginCut{cut_, at_rest_});
   }
 }
 
@@ -47,7 +49,7 @@ void CheckpointMachine::SendTake(CheckpointSteps* steps) {
   }
   for (const PrimaryOf& primary : primaries_) {
     awaited_.insert(primary.server.incarnation);
-    TakeCut take{cut_, clocks_, primary.partitions, base_};
+    TakeCut take{cut_, clocks_, primary.partitions, base_, at_rest_};
     const auto own = begun_at_.find(primary.server.incarnation);
     if (IsPlanted(PlantedBug::kCutBetweenPartitions) &&
         own != begun_at_.end()) {
@@ -107,8 +109,10 @@ void CheckpointMachine::Take(const Order& order, const absl::Status& status,
     }
     if (!awaited_.empty()) return;
     if (options_.one_clock && !clocks_.empty()) {
-      const Clock highest = *std::max_element(clocks_.begin(), clocks_.end());
-      clocks_.assign(clocks_.size(), highest);
+      const Clock chosen =
+          at_rest_ ? *std::min_element(clocks_.begin(), clocks_.end())
+                   : *std::max_element(clocks_.begin(), clocks_.end());
+      clocks_.assign(clocks_.size(), chosen);
     }
     return SendTake(steps);
   }

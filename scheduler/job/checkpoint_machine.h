@@ -69,9 +69,10 @@ class CheckpointMachine {
   void TakeAt(uint64_t cut, std::vector<PrimaryOf> primaries,
               std::vector<Clock> clocks, CheckpointSteps* steps);
 
-  // A cut wherever the ranks are. Requires: idle().
+  // A cut wherever the ranks are; `a_rank_waits` for a worker: under bsp at the
+  // slowest rank's clock, since none can be asked to go on. Requires: idle().
   void TakeNow(uint64_t cut, std::vector<PrimaryOf> primaries,
-               CheckpointSteps* steps);
+               bool a_rank_waits, CheckpointSteps* steps);
 
   // The answer to one of our orders. Others are ignored.
   void Take(const Order& order, const absl::Status& status,
@@ -106,6 +107,7 @@ class CheckpointMachine {
   const Options options_;
   Stage stage_ = Stage::kIdle;
   uint64_t cut_ = 0;
+  bool at_rest_ = false;
   std::vector<PrimaryOf> primaries_;
   std::set<uint64_t> awaited_;  // Incarnations.
   std::vector<Clock> clocks_;

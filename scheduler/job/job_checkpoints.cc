@@ -13,6 +13,8 @@ namespace seraph {
 namespace {
 
 constexpr int kMostVoidCuts = 5;  // In a row, that a person waits for.
+// After which the last checkpoint does, where nobody can make a cut possible.
+constexpr int kVoidCutsToFallBack = 2;
 constexpr char kNoCheckpoint[] = "no checkpoint: ";
 
 // The cut did not come about; the next may. Anything else is about writing it.
@@ -36,9 +38,12 @@ Clock Least(const std::vector<Clock>& clocks) {
 }  // namespace
 
 bool JobMachine::CanCut() const {
+  // A rank that waits for a worker may stand where no cut is possible: a try
+  // holds the others up, so somebody has to want it.
+  const bool is_wanted = pause_wanted_ || !asking_.empty();
   return HasTables() && !publishing_ && cuts_->idle() &&
          !cuts_->directory().empty() && !let_go_.has_value() &&
-         map_->AllLed() && roster_.Waiting().empty();
+         map_->AllLed() && (is_wanted || roster_.Waiting().empty());
 }
 
 std::vector<PrimaryOf> JobMachine::Primaries() const {
@@ -96,7 +101,7 @@ void JobMachine::LookAtCheckpoints(Moment now, Orders* out) {
       cut_owed_ || !asking_.empty() || (pause_wanted_ && cuts_->idle());
   if (wanted && now.steady >= next_cut_ && CanCut()) {
     CheckpointSteps steps;
-    cuts_->TakeNow(NextCut(), Primaries(), &steps);
+    cuts_->TakeNow(NextCut(), Primaries(), !roster_.Waiting().empty(), &steps);
     Apply(steps, now, out);
   }
   if (view_.phase == JobPhase::kExporting) PublishIfReady(now, out);
@@ -179,7 +184,19 @@ void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
   ++void_cuts_;
   next_cut_ = now.steady + options_.checkpoint_pause;
   const bool is_void = IsVoid(why);
-  if (is_void && void_cuts_ < kMostVoidCuts) {
+  const std::vector<uint32_t> without_worker = roster_.Waiting();
+  const bool nobody_helps = pause_wanted_ && !without_worker.empty() && is_void;
+  if (nobody_helps && void_cuts_ >= kVoidCutsToFallBack &&
+      !checkpoints_.empty()) {
+    Warn(absl::StrCat("paused at the checkpoint before: a later one is not "
+                      "possible while ",
+                      RanksText(without_worker), " waits for a worker (",
+                      why.message(), "); what came after it is done again"),
+         now, out);
+    void_cuts_ = 0;
+    return Suspend(now, out);
+  }
+  if (is_void && (void_cuts_ < kMostVoidCuts || nobody_helps)) {
     // Who waited for it waits for the next one.
     asking_.insert(asking_.end(), waiting_.begin(), waiting_.end());
     waiting_.clear();

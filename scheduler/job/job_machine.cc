@@ -286,6 +286,7 @@ void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
   CheckpointSteps steps;
   cuts_->LoseServer(node, &steps);
   Apply(steps, now, out);
+  if (map_ == nullptr) return;  // That was its last chance of a cut.
   if (map_->lost()) {
     return GoBack(absl::StrCat(loss, ", whose last copy it had"), now, out);
   }

@@ -151,6 +151,7 @@ void JobMachine::DoReplicaWork(Moment now, Orders* out) {
   CheckpointSteps steps;
   if (cuts_ != nullptr) cuts_->PlacementsChanged(&steps);
   Apply(steps, now, out);
+  if (map_ == nullptr) return;  // That was its last chance of a cut.
   for (const Node& worker : roster_.Workers()) TellPlacements(worker, now, out);
   if (view_.phase == JobPhase::kExporting && exported_ == 0 &&
       !SamePrimaries(before, plan_->partitions)) {

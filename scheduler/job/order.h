@@ -118,6 +118,7 @@ struct HandOver {
 // The steps of a cut: docs/fault-tolerance.md.
 struct BeginCut {  // Reply: CutClocks.
   uint64_t cut = 0;
+  bool at_rest = false;  // A rank waits for a worker: at the slowest one.
 };
 
 struct TakeCut {  // Reply: CutClocks, those that were taken.
@@ -125,6 +126,7 @@ struct TakeCut {  // Reply: CutClocks, those that were taken.
   std::vector<Clock> clocks;             // By rank.
   std::vector<ReplicaOrder> partitions;  // Led by the server; epochs.
   uint64_t base = 0;                     // As WriteCut will have it.
+  bool at_rest = false;                  // As BeginCut's.
 };
 
 struct WriteCut {  // Reply: CutWritten.

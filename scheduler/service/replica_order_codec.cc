@@ -114,7 +114,9 @@ v1::HandOverRequest HandOverRequestOf(const JobRef& job, const Node& to,
 
 v1::BeginCutRequest BeginCutRequestOf(const JobRef& job, const Node& to,
                                       const BeginCut& order) {
-  return OfCut<v1::BeginCutRequest>(job, to, order);
+  auto request = OfCut<v1::BeginCutRequest>(job, to, order);
+  request.set_at_rest(order.at_rest);
+  return request;
 }
 
 v1::TakeCutRequest TakeCutRequestOf(const JobRef& job, const Node& to,
@@ -125,6 +127,7 @@ v1::TakeCutRequest TakeCutRequestOf(const JobRef& job, const Node& to,
     ToProto(partition, request.add_partitions());
   }
   request.set_base(order.base);
+  request.set_at_rest(order.at_rest);
   return request;
 }
 

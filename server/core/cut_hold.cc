@@ -32,6 +32,10 @@ bool StandsAtCut(SyncMode mode, Clock next, Clock cut) {
   return mode == SyncMode::kBsp && cut.step > 0 && next == cut.NextEpoch();
 }
 
+bool RestsAtCut(absl::Span<const Clock> next, Clock cut) {
+  return *std::min_element(next.begin(), next.end()) == cut;
+}
+
 bool CutHold::Holds(uint32_t rank, Clock clock) const {
   if (!holding() || IsPlanted(PlantedBug::kCutWithoutStaging)) return false;
   return !clocks_.has_value() || clock >= (*clocks_)[rank];
@@ -54,7 +58,8 @@ absl::StatusOr<std::vector<Clock>> CutHold::Begin(uint64_t cut,
 }
 
 absl::Status CutHold::Take(uint64_t cut, std::vector<Clock> clocks,
-                           absl::Span<const Clock> next, absl::Duration until) {
+                           bool at_rest, absl::Span<const Clock> next,
+                           absl::Duration until) {
   if (IsCopied(cut)) return absl::OkStatus();
   if (cut <= void_) return IsVoid(cut, "its hold has ended here");
   if (cut < id_ || cut <= copied_id_) return IsVoid(cut, "it is older");
@@ -67,7 +72,18 @@ absl::Status CutHold::Take(uint64_t cut, std::vector<Clock> clocks,
     return absl::InvalidArgumentError(absl::StrCat(
         "a cut of ", clocks.size(), " ranks; the job has ", next.size()));
   }
-  for (size_t rank = 0; rank < next.size(); ++rank) {
+  if (at_rest) {
+    const Clock slowest = *std::min_element(next.begin(), next.end());
+    const bool uniform = std::all_of(clocks.begin(), clocks.end(),
+                                     [&](Clock k) { return k == clocks[0]; });
+    if (mode_ != SyncMode::kBsp || !uniform || slowest > clocks[0]) {
+      VoidUpTo(cut);
+      return IsVoid(cut,
+                    absl::StrCat("the slowest rank is at ", ToString(slowest),
+                                 ", past ", ToString(clocks[0])));
+    }
+  }
+  for (size_t rank = 0; !at_rest && rank < next.size(); ++rank) {
     if (next[rank] > clocks[rank] &&
         !StandsAtCut(mode_, next[rank], clocks[rank])) {
       VoidUpTo(cut);
@@ -82,12 +98,19 @@ absl::Status CutHold::Take(uint64_t cut, std::vector<Clock> clocks,
   }
   until_ = until;
   clocks_ = std::move(clocks);
+  at_rest_ = at_rest;
   return absl::OkStatus();
+}
+
+std::optional<Clock> CutHold::rest() const {
+  if (!clocks_.has_value() || !at_rest_) return std::nullopt;
+  return clocks_->front();
 }
 
 bool CutHold::IsDue(absl::Span<const Clock> next) const {
   if (!clocks_.has_value()) return false;
   if (IsPlanted(PlantedBug::kCutBetweenPartitions)) return true;
+  if (at_rest_) return RestsAtCut(next, clocks_->front());
   for (size_t rank = 0; rank < next.size(); ++rank) {
     if (!StandsAtCut(mode_, next[rank], (*clocks_)[rank])) return false;
   }

@@ -27,6 +27,11 @@ Clock CutClock(SyncMode mode, const RankProgress& rank);
 // when it has ended the epoch of that clock.
 bool StandsAtCut(SyncMode mode, Clock next, Clock cut);
 
+// Whether that is so of the whole partition, where ranks may have gone on from
+// there: `next` by rank. Their entries at and after the clock wait for the
+// slowest rank, so the rows are those of the cut.
+bool RestsAtCut(absl::Span<const Clock> next, Clock cut);
+
 // The one cut that is under way, and the last one that was copied. Cuts have
 // ascending numbers; a number that is void never comes back. A value.
 class CutHold {
@@ -43,15 +48,18 @@ class CutHold {
                                            std::vector<Clock> answer,
                                            absl::Duration until);
 
-  // Says where the ranks have to stand. OK also for a cut that was copied.
-  // Errors: Aborted (void, or a rank that expects `next` has passed), which
-  // makes the cut void.
-  absl::Status Take(uint64_t cut, std::vector<Clock> clocks,
+  // Says where the ranks have to stand; `at_rest`: the slowest of them, as in
+  // RestsAtCut. OK also for a cut that was copied. Errors: Aborted (void, or a
+  // rank that expects `next`, all ranks if at rest, has passed), which makes
+  // the cut void.
+  absl::Status Take(uint64_t cut, std::vector<Clock> clocks, bool at_rest,
                     absl::Span<const Clock> next, absl::Duration until);
 
   // Whether the copy is due.
   bool IsDue(absl::Span<const Clock> next) const;
   bool IsLate(absl::Duration now) const { return holding() && now >= until_; }
+  // Of a cut that was taken at rest: where. Else unset.
+  std::optional<Clock> rest() const;
   bool IsCopied(uint64_t cut) const { return cut != 0 && cut == copied_id_; }
 
   // The cut that is under way is copied; the hold ends.
@@ -76,6 +84,7 @@ class CutHold {
   absl::Duration until_;
   std::vector<Clock> answer_;
   std::optional<std::vector<Clock>> clocks_;  // By rank.
+  bool at_rest_ = false;                      // They are one clock.
 
   uint64_t copied_id_ = 0;
   std::vector<Clock> copied_clocks_;

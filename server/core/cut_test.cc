@@ -144,6 +144,65 @@ TEST(CutTest, OfBspIsAClockOrTheEndOfItsEpoch) {
   EXPECT_TRUE(r.Acked(r.Push(0, 1, {0, 3}, 10)));
 }
 
+// Rank 1 waits for a worker; rank 0 has gone on as far as it can.
+TEST(CutTest, AtRestIsTheSlowestRanksClock) {
+  ReplicaSet r = Alone(SyncMode::kBsp, 2);
+  r.Push(0, 0, {0, 0}, 1);
+  r.Push(0, 1, {0, 0}, 10);
+  r.Push(0, 0, {0, 1}, 100);
+  EXPECT_THAT(*r.BeginCut(0, 7, true), ElementsAre(Clock{0, 2}, Clock{0, 1}));
+  const Clock k{0, 1};
+  const Ticket cut = r.TakeCut(0, 7, {k, k}, true);
+  ASSERT_FALSE(r.Waits(cut));
+  EXPECT_THAT(r.DoneOf(cut).clocks, ElementsAre(k, k));
+  auto copy = MoveCopy(r, 7);
+  ASSERT_THAT(copy, IsOk());
+  EXPECT_EQ(ValueIn(*copy), 11) << "without the entry that waits";
+  EXPECT_EQ(copy->cut.ranks[0].clock, k);
+  // It goes on here all the same, and from the copy it would be run again.
+  EXPECT_TRUE(r.Acked(r.Push(0, 1, {0, 1}, 1000)));
+  EXPECT_EQ(r.ValueAt(0), 1111);
+
+  EXPECT_THAT(r.DoneOf(r.TakeCut(0, 8, {k, k}, true)).status,
+              StatusIs(absl::StatusCode::kAborted))
+      << "the slowest has passed";
+}
+
+TEST(CutTest, AtRestItWaitsForWhatAnotherPartitionHas) {
+  ReplicaSet r = Alone(SyncMode::kBsp, 2);
+  r.Push(0, 0, {0, 0}, 1);
+  ASSERT_THAT(r.BeginCut(0, 7, true), IsOk());
+  const Clock k{0, 1};  // Rank 1's entry (0, 0) is there.
+  const Ticket cut = r.TakeCut(0, 7, {k, k}, true);
+  EXPECT_TRUE(r.Waits(cut));
+  const Ticket behind = r.Push(0, 0, {0, 1}, 100);
+  EXPECT_TRUE(r.Waits(behind));
+  EXPECT_TRUE(r.Acked(r.Push(0, 1, {0, 0}, 10)));
+  ASSERT_FALSE(r.Waits(cut));
+  EXPECT_TRUE(r.Acked(behind));
+  EXPECT_EQ(ValueIn(*MoveCopy(r, 7)), 11);
+}
+
+TEST(CutTest, AtRestAnEndThatAllKnowIsInItAndOneThatWaitsIsNot) {
+  ReplicaSet r = Alone(SyncMode::kBsp, 3);
+  for (uint32_t rank = 0; rank < 3; ++rank) r.Push(0, rank, {0, 0}, 1);
+  r.EndEpoch(0, 0, {0, 1});
+  r.Push(0, 1, {0, 1}, 10);
+  r.Push(0, 2, {0, 1}, 10);
+  r.EndEpoch(0, 1, {0, 2});
+  ASSERT_THAT(r.BeginCut(0, 7, true), IsOk());
+  const Clock k{0, 2};
+  const Ticket cut = r.TakeCut(0, 7, {k, k, k}, true);
+  ASSERT_FALSE(r.Waits(cut));
+  EXPECT_THAT(r.DoneOf(cut).clocks, ElementsAre(Clock{1, 0}, k, k));
+  const auto copy = MoveCopy(r, 7);
+  EXPECT_EQ(ValueIn(*copy), 23);
+  for (const RankCut& rank : copy->cut.ranks) {
+    EXPECT_EQ(rank.epoch_ends.size(), rank.clock == k ? 0u : 1u);
+    EXPECT_FALSE(rank.ledger.empty());
+  }
+}
+
 TEST(CutTest, AttemptsPassAndTheirRanksReachIt) {
   ReplicaSet r = Alone(SyncMode::kAsp, 1);
   r.BeginCut(0, 7).IgnoreError();
@@ -235,7 +294,10 @@ TEST(RestoreTest, GoesOnFromTheCut) {
 // Ranks go on with any delays on two partitions, of which one is pulled by
 // nobody; in the middle a cut is asked for. Each entry adds 1 to its rank's
 // column, so that a copy's rows say which entries they have.
-std::string RunCut(uint64_t seed, SyncMode mode) {
+//
+// `at_rest`: rank 0 stands still around the cut, as one that waits for a
+// worker. If its last entry is in one partition only, there is none.
+std::string RunCut(uint64_t seed, SyncMode mode, bool at_rest = false) {
   constexpr uint32_t kRanks = 2;
   TableSpec table = testing::SumTable();
   table.width = kRanks;
@@ -267,25 +329,34 @@ std::string RunCut(uint64_t seed, SyncMode mode) {
   std::vector<Clock> cut;
   std::optional<std::vector<Clock>> stood[2];
   const uint64_t start = below(60);
-  for (uint64_t step = 0; step < 600; ++step) {
+  bool dropped = false;
+  for (uint64_t step = 0; step < (at_rest ? 1000 : 600); ++step) {
     const uint32_t p = below(2);
     effects = Effects();
-    if (step > start && begun < 2 && below(4) == 0) {
-      answers.push_back(*partitions[begun++]->BeginCut(1, now, &effects));
+    const bool waits = at_rest && step > start && step < 400;
+    if (at_rest && step == 400 && ranks[0].acked[0] != ranks[0].acked[1]) {
+      dropped = true;
+      for (auto& partition : partitions) partition->DropCut(1, now, &effects);
+    } else if (step > start && begun < 2 && below(4) == 0) {
+      answers.push_back(
+          *partitions[begun++]->BeginCut(1, at_rest, now, &effects));
       if (begun == 2) {
         cut = answers[0];
         for (uint32_t r = 0; r < kRanks; ++r) {
           cut[r] = std::max(cut[r], answers[1][r]);
         }
         if (mode == SyncMode::kBsp) {
-          cut.assign(kRanks, *std::max_element(cut.begin(), cut.end()));
+          cut.assign(kRanks, at_rest
+                                 ? *std::min_element(cut.begin(), cut.end())
+                                 : *std::max_element(cut.begin(), cut.end()));
         }
       }
     } else if (begun == 2 && taken < 2 && below(4) == 0) {
-      partitions[taken]->TakeCut(1, cut, {}, 1000 + taken, now, &effects);
+      partitions[taken]->TakeCut(1, cut, at_rest, {}, 1000 + taken, now,
+                                 &effects);
       ++taken;
     } else {
-      const uint32_t r = below(kRanks);
+      const uint32_t r = waits ? 1 : below(kRanks);
       Rank& rank = ranks[r];
       if (rank.clock.epoch < 3 && !rank.sent[p]) {
         // Only partition 0 is pulled.
@@ -321,6 +392,7 @@ std::string RunCut(uint64_t seed, SyncMode mode) {
       rank = Rank{.clock = next};
     }
     for (const Done& done : effects.done) {
+      if (dropped) continue;
       if (!done.status.ok()) return std::string(done.status.message());
       stood[done.ticket - 1000] = done.clocks;
     }
@@ -328,6 +400,7 @@ std::string RunCut(uint64_t seed, SyncMode mode) {
   for (const Rank& rank : ranks) {
     if (rank.clock != Clock{3, 0}) return "a rank hangs";
   }
+  if (dropped) return "";
   if (!stood[0].has_value() || !stood[1].has_value()) return "no copy";
   if (*stood[0] != *stood[1]) return "the partitions stand at two places";
   for (auto& partition : partitions) {
@@ -351,6 +424,12 @@ class RandomCut : public ::testing::TestWithParam<SyncMode> {};
 TEST_P(RandomCut, IsOneVectorInEveryPartition) {
   for (uint64_t seed = 1; seed <= 500; ++seed) {
     ASSERT_EQ(RunCut(seed, GetParam()), "") << "seed " << seed;
+  }
+}
+
+TEST(RandomCutAtRest, IsOneVectorInEveryPartition) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    ASSERT_EQ(RunCut(seed, SyncMode::kBsp, true), "") << "seed " << seed;
   }
 }
 

@@ -180,7 +180,7 @@ absl::Duration Partition::LeaseEnd() const {
 
 void Partition::Finish(absl::Duration now, Effects* effects) {
   if (!leads()) return;
-  while (CopyIfDue(effects)) ReleaseHeld(now, effects);
+  while (CopyIfDue(now, effects)) ReleaseHeld(now, effects);
   AnswerParked(now, effects);
   Pump(now, effects);
   Settle(now, effects);

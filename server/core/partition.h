@@ -117,8 +117,10 @@ class Partition {
   // Cuts, of a primary; else Aborted. A cut that is void stays so ------------
 
   // Stages new entries from now on. By rank, the clock that this partition
-  // says: docs/fault-tolerance.md. The hold ends by itself after a lease.
-  absl::StatusOr<std::vector<Clock>> BeginCut(uint64_t cut, absl::Duration now,
+  // says: docs/fault-tolerance.md; `at_rest`: the entry that is next. The hold
+  // ends by itself after a lease.
+  absl::StatusOr<std::vector<Clock>> BeginCut(uint64_t cut, bool at_rest,
+                                              absl::Duration now,
                                               Effects* effects);
 
   // Lets entries below `clocks` pass, copies itself when every rank stands
@@ -126,12 +128,16 @@ class Partition {
   // for clocks that no rank has passed. `since`: layout and version of an
   // earlier copy, to copy what changed after it alone; {0, 0}, and another
   // replica's: all.
+  //
+  // `at_rest` (bsp; one clock for all ranks): it copies itself when the slowest
+  // rank stands there, without the entries of others that wait for that one.
   struct Since {
     uint64_t layout = 0;
     uint64_t version = 0;
   };
-  void TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
-               Ticket ticket, absl::Duration now, Effects* effects);
+  void TakeCut(uint64_t cut, std::vector<Clock> clocks, bool at_rest,
+               Since since, Ticket ticket, absl::Duration now,
+               Effects* effects);
 
   // The copy, once, after TakeCut was done. Errors: NotFound.
   absl::StatusOr<PartitionCopy> MoveCopy(uint64_t cut);
@@ -287,7 +293,7 @@ class Partition {
 
   // partition_cuts.cc
   std::vector<Clock> NextClocks() const;
-  bool CopyIfDue(Effects* effects);
+  bool CopyIfDue(absl::Duration now, Effects* effects);
   void LeaveCutBehind(uint64_t cut, absl::string_view why, absl::Duration now,
                       Effects* effects);
   void VoidCut(absl::string_view why, absl::Duration now, Effects* effects);

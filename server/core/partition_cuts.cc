@@ -20,10 +20,12 @@ void Partition::LeaveCutBehind(uint64_t cut, absl::string_view why,
 }
 
 absl::StatusOr<std::vector<Clock>> Partition::BeginCut(uint64_t cut,
+                                                       bool at_rest,
                                                        absl::Duration now,
                                                        Effects* effects) {
   if (absl::Status status = CheckOrder(epoch_); !status.ok()) return status;
   LeaveCutBehind(cut, "a later one has begun", now, effects);
+  if (at_rest) return cut_.Begin(cut, NextClocks(), now + replica_.lease);
   std::vector<Clock> clocks;
   for (const RankProgress& rank : state_->folded().ranks) {
     clocks.push_back(CutClock(options_.sync.spec.mode, rank));
@@ -31,13 +33,14 @@ absl::StatusOr<std::vector<Clock>> Partition::BeginCut(uint64_t cut,
   return cut_.Begin(cut, std::move(clocks), now + replica_.lease);
 }
 
-void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
-                        Ticket ticket, absl::Duration now, Effects* effects) {
+void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, bool at_rest,
+                        Since since, Ticket ticket, absl::Duration now,
+                        Effects* effects) {
   absl::Status status = CheckOrder(epoch_);
   if (status.ok()) {
     LeaveCutBehind(cut, "a later one has begun", now, effects);
-    status =
-        cut_.Take(cut, std::move(clocks), NextClocks(), now + replica_.lease);
+    status = cut_.Take(cut, std::move(clocks), at_rest, NextClocks(),
+                       now + replica_.lease);
   }
   Done done = DoneWith(ticket, status);
   if (!status.ok() || cut_.IsCopied(cut)) {
@@ -53,16 +56,24 @@ void Partition::TakeCut(uint64_t cut, std::vector<Clock> clocks, Since since,
   Finish(now, effects);
 }
 
-bool Partition::CopyIfDue(Effects* effects) {
+bool Partition::CopyIfDue(absl::Duration now, Effects* effects) {
   if (!cut_.holding() || !cut_.IsDue(NextClocks())) return false;
+  absl::StatusOr<PartitionCut> rest =
+      cut_.rest().has_value() ? state_->CutBelow(*cut_.rest()) : state_->Cut();
+  if (!rest.ok()) {
+    VoidCut(rest.status().message(), now, effects);
+    return false;
+  }
+  std::vector<Clock> clocks;
+  for (const RankCut& rank : rest->ranks) clocks.push_back(rank.clock);
   PartitionCopy copy{.table = options_.table_index,
                      .partition = options_.partition,
                      .range = state_->store().range(),
-                     .cut = state_->Cut()};
+                     .cut = *std::move(rest)};
   const uint64_t since =
       cut_since_.layout == state_->store().layout() ? cut_since_.version : 0;
   CopyRows(state_->sums(), since, state_->mutable_store(), &copy);
-  cut_.Copied(std::move(copy), NextClocks());
+  cut_.Copied(std::move(copy), std::move(clocks));
   for (const Ticket ticket : std::exchange(cut_.tickets, {})) {
     Done done = DoneWith(ticket, absl::OkStatus());
     done.clocks = cut_.copied_clocks();

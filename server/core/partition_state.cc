@@ -1,6 +1,7 @@
 #include "server/core/partition_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -76,6 +77,35 @@ PartitionCut PartitionState::Cut() const {
     cut.ranks.push_back({.clock = rank.next,
                          .ledger = rank.ledger,
                          .epoch_ends = rank.epoch_ends});
+  }
+  return cut;
+}
+
+absl::StatusOr<PartitionCut> PartitionState::CutBelow(Clock clock) const {
+  PartitionCut cut = Cut();
+  for (uint32_t i = 0; i < cut.ranks.size(); ++i) {
+    // What came at or after the clock still waits.
+    size_t entries = 0;
+    size_t ends = 0;
+    for (auto later = folded_.waiting.lower_bound(clock);
+         later != folded_.waiting.end(); ++later) {
+      const auto entry = later->second.find(i);
+      if (entry == later->second.end()) continue;
+      ++entries;
+      ends += std::get<EntryRecord>(*entry->second).ends_epoch;
+    }
+    if (entries == 0) continue;  // It stands there, or has ended the epoch.
+    RankCut& rank = cut.ranks[i];
+    rank.clock = clock;
+    if (!options_.is_ledger) continue;
+    if (clock.step > 0 && entries >= rank.ledger.size()) {
+      return absl::AbortedError(absl::StrCat(
+          "rank ", i, " is too far ahead of ", ToString(clock), " for a cut"));
+    }
+    rank.ledger.erase(
+        rank.ledger.begin(),
+        rank.ledger.begin() + std::min(entries, rank.ledger.size()));
+    rank.epoch_ends.resize(rank.epoch_ends.size() - ends);
   }
   return cut;
 }

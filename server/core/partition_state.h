@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
@@ -119,6 +120,11 @@ class PartitionState {
   // Everything that is no row, at a cut: see the constructor.
   // Requires: no entry waits.
   PartitionCut Cut() const;
+
+  // The same where entries wait (bsp): without those at and after `clock`, as
+  // if they had not come. Requires: slowest() is `clock`.
+  // Errors: Aborted where the ledger does not reach back so far.
+  absl::StatusOr<PartitionCut> CutBelow(Clock clock) const;
 
   // Rows, index and kept entries, in bytes.
   size_t bytes() const;

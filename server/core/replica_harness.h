@@ -122,16 +122,18 @@ class ReplicaSet {
       p.HandOver(p.epoch(), ticket, now_, effects);
     });
   }
-  absl::StatusOr<std::vector<Clock>> BeginCut(int server, uint64_t cut) {
+  absl::StatusOr<std::vector<Clock>> BeginCut(int server, uint64_t cut,
+                                              bool at_rest = false) {
     absl::StatusOr<std::vector<Clock>> clocks;
     Do(server, [&](Partition& p, Effects* effects) {
-      clocks = p.BeginCut(cut, now_, effects);
+      clocks = p.BeginCut(cut, at_rest, now_, effects);
     });
     return clocks;
   }
-  Ticket TakeCut(int server, uint64_t cut, std::vector<Clock> clocks) {
+  Ticket TakeCut(int server, uint64_t cut, std::vector<Clock> clocks,
+                 bool at_rest = false) {
     return Order(server, [&](Partition& p, Ticket ticket, Effects* effects) {
-      p.TakeCut(cut, clocks, {}, ticket, now_, effects);
+      p.TakeCut(cut, clocks, at_rest, {}, ticket, now_, effects);
     });
   }
   Ticket Order(int server,

@@ -169,27 +169,29 @@ void PartitionActor::HandOver(uint64_t epoch, DoneTo done) {
 }
 
 void PartitionActor::BeginCut(
-    uint64_t cut,
+    uint64_t cut, bool at_rest,
     absl::AnyInvocable<void(absl::StatusOr<std::vector<Clock>>)> done) {
-  queue_.Post([this, cut, done = std::move(done)]() mutable {
+  queue_.Post([this, cut, at_rest, done = std::move(done)]() mutable {
     if (partition_ == nullptr) {
       return done(absl::AbortedError("the replica was dropped"));
     }
     timed_ = true;
     Effects effects;
-    auto clocks = partition_->BeginCut(cut, around_.clock->Now(), &effects);
+    auto clocks =
+        partition_->BeginCut(cut, at_rest, around_.clock->Now(), &effects);
     Finish(std::move(effects));
     done(std::move(clocks));
   });
 }
 
 void PartitionActor::TakeCut(uint64_t cut, std::vector<Clock> clocks,
-                             Partition::Since since, DoneTo done) {
+                             bool at_rest, Partition::Since since,
+                             DoneTo done) {
   PostOrder(
-      [this, cut, clocks = std::move(clocks), since](
+      [this, cut, clocks = std::move(clocks), at_rest, since](
           Ticket ticket, absl::Duration now, Effects* effects) mutable {
         timed_ = true;
-        partition_->TakeCut(cut, std::move(clocks), since, ticket, now,
+        partition_->TakeCut(cut, std::move(clocks), at_rest, since, ticket, now,
                             effects);
       },
       std::move(done));

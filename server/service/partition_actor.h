@@ -85,10 +85,10 @@ class PartitionActor {
   void Recruit(uint64_t epoch, Node recruit, DoneTo done);
   void HandOver(uint64_t epoch, DoneTo done);
   void BeginCut(
-      uint64_t cut,
+      uint64_t cut, bool at_rest,
       absl::AnyInvocable<void(absl::StatusOr<std::vector<Clock>>)> done);
-  void TakeCut(uint64_t cut, std::vector<Clock> clocks, Partition::Since since,
-               DoneTo done);
+  void TakeCut(uint64_t cut, std::vector<Clock> clocks, bool at_rest,
+               Partition::Since since, DoneTo done);
   void DropCut(uint64_t cut);
 
   // Others -----------------------------------------------------------------

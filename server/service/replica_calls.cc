@@ -221,9 +221,9 @@ void ReplicaCalls::BeginCut(const v1::BeginCutRequest& request,
         done(std::move(reply));
       });
   for (size_t i = 0; i < led.size(); ++i) {
-    led[i]->BeginCut(request.cut(), [join, i](Clocks clocks) {
-      join->Set(i, std::move(clocks));
-    });
+    led[i]->BeginCut(
+        request.cut(), request.at_rest(),
+        [join, i](Clocks clocks) { join->Set(i, std::move(clocks)); });
   }
 }
 
@@ -267,7 +267,7 @@ void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
         request.base() == 0 ? Partition::Since{}
                             : files_.SinceOf(name, places[i], request.base());
     actors[i]->TakeCut(
-        request.cut(), clocks, since,
+        request.cut(), clocks, request.at_rest(), since,
         [join, i](seraph::Done end) { join->Set(i, std::move(end)); });
   }
 }
