@@ -32,6 +32,8 @@ namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 constexpr absl::Duration kLook = absl::Milliseconds(200);  // At streams.
+// A signal that is for the whole cluster reaches the nodes by then.
+constexpr absl::Duration kStopPatience = absl::Seconds(1);
 constexpr int kFileThreads = 2;
 constexpr int kTransferThreads = 4;  // Models that come and go at once.
 
@@ -149,6 +151,22 @@ struct Scheduler::Parts {
     engine.Handle(TimePassed{}, nullptr);
   }
 
+  // Where the nodes stop too, jobs are saved and all that they hold is freed.
+  void LetNodesStop() {
+    if (engine.CountJobs(JobState::kRunning) == 0) return;
+    const MonotonicClock* const clock = MonotonicClock::Real();
+    const absl::Duration begin = clock->Now();
+    const Notification never;
+    bool all_stop = false;
+    while (engine.halted().ok() &&
+           clock->Now() - begin < config.server.drain_timeout) {
+      all_stop = all_stop || engine.AllServersStop();
+      if (!all_stop && clock->Now() - begin >= kStopPatience) return;
+      if (all_stop && engine.CountLeaving() == 0) return;
+      never.WaitFor(kTick);
+    }
+  }
+
   const ClusterConfig config;
   const std::shared_ptr<StateFolder> state;
   const std::unique_ptr<StateStore> store;
@@ -213,7 +231,9 @@ void Scheduler::Stop() {
   // What is under way may be another scheduler's to order by now.
   if (!parts_->engine.halted().ok()) parts_->runner.Stop();
 
-  if (!parts_->store->durable() && parts_->engine.halted().ok()) {
+  if (parts_->store->durable()) {
+    parts_->LetNodesStop();
+  } else if (parts_->engine.halted().ok()) {
     // What nodes hold of jobs would be held for nobody.
     (void)parts_->engine.Handle(SchedulerStops{});
     const absl::Duration end =

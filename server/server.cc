@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,9 +7,9 @@
 
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
+#include "common/cluster/node_drain.h"
 #include "common/cluster/node_identity.h"
 #include "common/cluster/term_guard.h"
-#include "common/concurrent/notification.h"
 #include "common/concurrent/periodic_task.h"
 #include "common/concurrent/thread_pool.h"
 #include "common/log/log.h"
@@ -18,7 +17,6 @@
 #include "common/rpc/rpc_server.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
-#include "server/drain.h"
 #include "server/service/checkpoint_files.h"
 #include "server/service/job_directory.h"
 #include "server/service/open_streams.h"
@@ -75,25 +73,28 @@ class BusyReport {
   absl::Duration next_;
 };
 
-// Gives what is held to others, as far as they and the time are there.
+// Gives what is held to others, or has the jobs saved where there are none, as
+// far as the time and a scheduler are there.
 void Drain(const ClusterConfig& config, const std::string& name,
-           const JobDirectory& jobs, const Notification& drained,
-           const std::atomic<bool>& connected) {
+           const JobDirectory& jobs) {
   const size_t held = jobs.Held().size();
-  if (held == 0 || config.server.drain_timeout <= absl::ZeroDuration()) return;
-  const absl::Status asked = AskToDrain(config, name, jobs.incarnation());
-  if (!asked.ok()) {
-    spdlog::warn("server.not_drained replicas={} status={} next=leave", held,
-                 LogValue(asked));
-    return;
-  }
+  const absl::Duration patience = config.server.drain_timeout;
+  if (held == 0 || patience <= absl::ZeroDuration()) return;
   spdlog::info("server.draining replicas={}", held);
-  if (WaitUntilDrained(drained, config.server.drain_timeout,
-                       [&connected] { return connected.load(); })) {
+  const absl::Status drained =
+      DrainNode({.scheduler = config.cluster.scheduler,
+                 .name = name,
+                 .incarnation = jobs.incarnation(),
+                 .patience = patience,
+                 .patience_to_save = patience,
+                 .call_timeout = config.rpc.call_timeout,
+                 .retry_backoff = config.rpc.retry_backoff,
+                 .retry_backoff_max = config.rpc.retry_backoff_max});
+  if (drained.ok()) {
     spdlog::info("server.drained");
   } else {
-    spdlog::warn("server.not_drained replicas={} next=leave",
-                 jobs.Held().size());
+    spdlog::warn("server.not_drained replicas={} status={} next=leave",
+                 jobs.Held().size(), LogValue(drained));
   }
 }
 
@@ -104,8 +105,6 @@ absl::Status RunServer(DaemonContext* context) {
   const uint64_t incarnation = NewIncarnation();
   TermGuard terms;
   OpenStreams streams;
-  std::atomic<bool> connected = false;
-  Notification drained;
 
   // What goes first is declared last: see JobDirectoryParts. The links outlive
   // the partitions, which send to them, but tell them nothing once stopped.
@@ -171,17 +170,15 @@ absl::Status RunServer(DaemonContext* context) {
                       .silent_peers = [&jobs] { return jobs.SilentPeers(); },
                       .on_connected =
                           [&](bool now) {
-                            connected = now;
                             if (!context->stop()->HasBeenNotified())
                               rpc->SetReady(now);
-                          },
-                      .on_drained = [&drained] { drained.Notify(); }});
+                          }});
   agent.Start();
   SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));
 
   context->stop()->Wait();
   rpc->SetReady(false);
-  Drain(config, address, jobs, drained, connected);
+  Drain(config, address, jobs);
   agent.Stop();
   streams.EndAll();
   rpc->Shutdown(config.rpc.shutdown_grace);

@@ -7,9 +7,11 @@
 
 #include "common/cluster/cluster_agent.h"
 #include "common/cluster/node.h"
+#include "common/cluster/node_drain.h"
 #include "common/cluster/node_identity.h"
 #include "common/cluster/term_guard.h"
 #include "common/concurrent/thread_pool.h"
+#include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/scheduler_channel.h"
@@ -21,6 +23,11 @@
 
 namespace seraph {
 namespace {
+
+// What its ranks have done is with the servers. So a worker that stops waits
+// for little: for others to take its ranks while they go on, and to see whether
+// the servers stop too, which save what the jobs have with the ranks' help.
+constexpr absl::Duration kPatience = absl::Seconds(2);
 
 std::string SpoolDirectory(const ClusterConfig& config) {
   if (!config.worker.spool_directory.empty()) {
@@ -86,14 +93,29 @@ absl::Status RunWorker(DaemonContext* context) {
            },
        .on_lost = [&service] { service.LetGo(); },
        .on_other_scheduler = [&service] { service.AskSchedulerAnew(); },
-       .on_connected = [&rpc](bool connected) { rpc->SetReady(connected); }});
+       .on_connected =
+           [&rpc, context](bool connected) {
+             if (!context->stop()->HasBeenNotified()) rpc->SetReady(connected);
+           }});
   agent.Start();
   SERAPH_RETURN_IF_ERROR(context->Ready(rpc->address()));
 
-  // In good order: the scheduler hands the ranks to others as soon as it hears
-  // that we leave, and what they have pushed so far is where it was.
   context->stop()->Wait();
   rpc->SetReady(false);
+  if (const uint32_t ranks = service.ranks(); ranks > 0) {
+    const absl::Status drained =
+        DrainNode({.scheduler = config.cluster.scheduler,
+                   .name = address,
+                   .incarnation = incarnation,
+                   .patience = kPatience,
+                   .patience_to_save = config.server.drain_timeout,
+                   .call_timeout = config.rpc.call_timeout,
+                   .retry_backoff = config.rpc.retry_backoff,
+                   .retry_backoff_max = config.rpc.retry_backoff_max});
+    spdlog::info("worker.drained ranks={} status={}", ranks, LogValue(drained));
+  }
+  // The scheduler hands the ranks that are left to others as soon as it hears
+  // that we leave.
   agent.Stop();
   service.Close();
   rpc->Shutdown(config.rpc.shutdown_grace);

@@ -69,7 +69,6 @@ struct ClusterAgent::Impl {
   absl::Duration due;  // When to register, or the next heartbeat.
   bool registered = false;
   bool connected = false;
-  bool drained = false;
   bool try_at_once = false;  // After a call that failed: elsewhere.
   // Of the scheduler that we are registered with.
   uint64_t scheduler_incarnation = 0;
@@ -228,10 +227,6 @@ void ClusterAgent::Impl::Heartbeat() {
       spdlog::info("scheduler.reachable address={}", scheduler.Get().address);
     }
     SetConnected(true);
-    if (reply->drained() && !std::exchange(drained, true) &&
-        callbacks.on_drained) {
-      callbacks.on_drained();
-    }
     return;
   }
   if (absl::IsNotFound(reply.status())) {

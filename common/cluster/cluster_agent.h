@@ -62,10 +62,6 @@ struct ClusterAgentCallbacks {
   // with true. False is no reason to stop work: training goes on while no
   // scheduler is there.
   absl::AnyInvocable<void(bool connected)> on_connected;
-
-  // Nothing of any job is left here, and nothing will come: a daemon that
-  // drains may stop. Called once.
-  absl::AnyInvocable<void()> on_drained;
 };
 
 // Logs each change once: scheduler.registered, scheduler.unreachable,

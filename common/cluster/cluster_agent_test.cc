@@ -92,10 +92,6 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
     MutexLock lock(&mu_);
     incarnation_ = incarnation;
   }
-  void SetDrained() {
-    MutexLock lock(&mu_);
-    drained_ = true;
-  }
   // Register is never answered.
   void ParkRegister() {
     MutexLock lock(&mu_);
@@ -144,7 +140,6 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
       reply->set_scheduler_incarnation(incarnation_);
       last_heartbeat_ = *request;
       reply->set_term(term_);
-      reply->set_drained(drained_);
       status = heartbeat_;
       // Declared dead once: alive again after it has registered.
       if (absl::IsNotFound(heartbeat_)) heartbeat_ = absl::OkStatus();
@@ -184,7 +179,6 @@ class FakeScheduler final : public v1::Cluster::CallbackService {
   bool park_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t term_ ABSL_GUARDED_BY(mu_) = 1;
   uint64_t incarnation_ ABSL_GUARDED_BY(mu_) = 5;
-  bool drained_ ABSL_GUARDED_BY(mu_) = false;
   v1::RegisterRequest last_register_ ABSL_GUARDED_BY(mu_);
   v1::HeartbeatRequest last_heartbeat_ ABSL_GUARDED_BY(mu_);
   v1::LeaveRequest last_leave_ ABSL_GUARDED_BY(mu_);
@@ -246,8 +240,7 @@ class ClusterAgentTest : public ::testing::Test {
             .on_connected =
                 [this](bool connected) {
                   diary_.Write(connected ? "connected" : "disconnected");
-                },
-            .on_drained = [this] { diary_.Write("drained"); }});
+                }});
     agent_->Start();
   }
 
@@ -324,17 +317,6 @@ TEST_F(ClusterAgentTest, AnotherSchedulerIsTold) {
   EXPECT_THAT(
       diary_.Without("heartbeat"),
       ElementsAre("register", "connected", "register", "other", "leave"));
-}
-
-TEST_F(ClusterAgentTest, DrainedIsToldOnce) {
-  StartScheduler();
-  StartAgent();
-  diary_.WaitFor("heartbeat");
-  EXPECT_EQ(diary_.Count("drained"), 0);
-  scheduler_.SetDrained();
-  diary_.WaitFor("drained");
-  diary_.WaitFor("heartbeat", diary_.Count("heartbeat") + 3);
-  EXPECT_EQ(diary_.Count("drained"), 1);
 }
 
 TEST_F(ClusterAgentTest, OfSeveralSchedulersTheOneThatLeadsIsFound) {

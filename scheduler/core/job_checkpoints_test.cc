@@ -397,5 +397,112 @@ TEST_F(JobCheckpointsTest, APendingJobIsPausedAtOnce) {
   EXPECT_EQ(cluster_.StateOf(job), JobState::kPending);
 }
 
+// The end of all servers ----------------------------------------------------
+
+class AllServersStop : public JobCheckpointsTest {
+ protected:
+  Outcome Stop(const std::string& node) {
+    const Outcome outcome = cluster_.Handle(
+        NodeDrained{node, cluster_.node(node).incarnation, /*leaving=*/true});
+    cluster_.Run();
+    return outcome;
+  }
+  bool IsDrained(const std::string& node) const {
+    return cluster_.core().IsDrained(cluster_.node(node).incarnation);
+  }
+};
+
+TEST_F(AllServersStop, JobsAreSavedAndGoOnWhenServersCome) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.TrainEpoch(job, 0);
+  cluster_.StandAt(job, 0, {1, 2});
+  cluster_.StandAt(job, 1, {1, 2});
+  EXPECT_THAT(Stop("s1").status, IsOk());
+  EXPECT_FALSE(cluster_.core().AllServersStop());
+  cluster_.Hold<WriteCut>();
+  EXPECT_THAT(Stop("s2").status, IsOk()) << "although nobody can take over";
+  EXPECT_TRUE(cluster_.core().AllServersStop());
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_FALSE(IsDrained("s2")) << "not before it is saved";
+  cluster_.LetGo<WriteCut>();
+  EXPECT_TRUE(IsDrained("s1"));
+  EXPECT_TRUE(IsDrained("s2"));
+  EXPECT_THAT(cluster_.logs[job], Contains(HasSubstr("about to stop")));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning);
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kRecovering);
+  EXPECT_THAT(cluster_.View(job).waiting_for, HasSubstr("servers"));
+  EXPECT_EQ(cluster_.View(job).checkpoint->step, 2u);
+  EXPECT_EQ(cluster_.View(job).recoveries, 0u);
+  for (const char* node : {"s1", "s2", "w1"}) cluster_.Leave(node);
+  cluster_.RestartScheduler();
+  cluster_.Register("s7", NodeRole::kServer);
+  cluster_.Register("w7", NodeRole::kWorker, 64);
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kTraining);
+  EXPECT_THAT(cluster_.View(job).epochs, SizeIs(1));
+}
+
+TEST_F(AllServersStop, RanksWhoseWorkersStopTooArePartOfIt) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.TrainEpoch(job, 0);
+  EXPECT_THAT(Stop("w1").status, IsOk());
+  EXPECT_FALSE(IsDrained("w1")) << "nobody else has room, so they go on";
+  Stop("s1");
+  Stop("s2");
+  EXPECT_TRUE(IsDrained("w1"));
+  EXPECT_EQ(cluster_.View(job).checkpoint->step, 0u);
+  EXPECT_THAT(cluster_.checkpoints, SizeIs(2));
+}
+
+TEST_F(AllServersStop, WhatCannotBeSavedHoldsNobodyUpForLong) {
+  for (const absl::Status& why : {absl::ResourceExhaustedError("disk full"),
+                                  absl::AbortedError("the hold has ended")}) {
+    FakeCluster cluster;
+    cluster.AddServers(1);
+    cluster.AddWorkers(1);
+    const std::string job = cluster.Submit(spec_);
+    cluster.TrainEpoch(job, 0);
+    cluster.FailAlways<WriteCut>(why);
+    const uint64_t server = cluster.node("s1").incarnation;
+    cluster.Handle(NodeDrained{"s1", server, true});
+    cluster.Pass(absl::Seconds(1));
+    EXPECT_TRUE(cluster.core().IsDrained(server)) << why;
+    EXPECT_EQ(cluster.PhaseOf(job), JobPhase::kRecovering);
+    EXPECT_THAT(cluster.View(job).epochs, SizeIs(1));
+  }
+}
+
+TEST_F(AllServersStop, AServerThatComesMeanwhileIsATaker) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.Hold<BeginCut>();
+  Stop("s1");
+  Stop("s2");
+  EXPECT_TRUE(cluster_.core().AllServersStop());
+  cluster_.Register("s9", NodeRole::kServer);
+  cluster_.Pass(absl::Seconds(10));
+  EXPECT_FALSE(cluster_.core().AllServersStop());
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kTraining);
+}
+
+TEST_F(AllServersStop, ADrainThatSomebodyWishesForDoesNotDoIt) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.Handle(NodeDrained{"s1", 0, false});
+  EXPECT_THAT(cluster_.Handle(NodeDrained{"s2", 0, false}).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  cluster_.Leave("s2");
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_FALSE(cluster_.core().AllServersStop());
+}
+
+TEST_F(AllServersStop, JobsInOtherPhasesStandByAtOnce) {
+  cluster_.Hold<ScanPiece>();
+  const std::string job = cluster_.Submit(spec_);
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kScanning);
+  Stop("s1");
+  Stop("s2");
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kRecovering);
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning);
+}
+
 }  // namespace
 }  // namespace seraph

@@ -87,7 +87,7 @@ struct SchedulerCore::Handler {
   }
 
   absl::Status operator()(const NodeDrained& event) {
-    return core.registry_.Drain(event.name, event.incarnation);
+    return core.registry_.Drain(event.name, event.incarnation, event.leaving);
   }
 
   absl::Status operator()(const NodeLeft& event) {
@@ -301,6 +301,7 @@ bool SchedulerCore::IsDrained(uint64_t incarnation) const {
 
 ClusterNodes SchedulerCore::FindNodes() const {
   ClusterNodes nodes;
+  nodes.stops = registry_.AllServersStop();
   const std::map<uint64_t, HeldReplicas> held = HeldByServer();
   for (Node& server : registry_.Alive(NodeRole::kServer)) {
     ServerRoom& room = nodes.servers.emplace_back();

@@ -51,11 +51,13 @@ struct NodeLeft {
   uint64_t incarnation = 0;
 };
 
-// Moves everything off a node; `incarnation` 0: whichever runs. NotFound;
-// FailedPrecondition (nobody can take over).
+// Moves everything off a node; `incarnation` 0: whichever runs. One that is
+// `leaving` ends soon, whoever takes over or not. NotFound; FailedPrecondition
+// (nobody can take over; not for one that is leaving).
 struct NodeDrained {
   std::string name;
   uint64_t incarnation = 0;
+  bool leaving = false;
 };
 
 // Answered with the job's id. AlreadyExists: another job has the submission id;
@@ -187,6 +189,9 @@ class SchedulerCore {
   size_t CountDegraded() const;  // Partitions with fewer copies than wanted.
   // Nothing of any job is left on it, and it drains: it may stop.
   bool IsDrained(uint64_t incarnation) const;
+  // As the registry's. Jobs make their checkpoints then, and let all nodes go.
+  size_t CountLeaving() const { return registry_.CountLeaving(); }
+  bool AllServersStop() const { return registry_.AllServersStop(); }
 
   // Whether everything that the job, or every job, held on nodes is free again.
   bool IsFreed(absl::string_view id) const;

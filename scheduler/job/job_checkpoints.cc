@@ -40,7 +40,7 @@ Clock Least(const std::vector<Clock>& clocks) {
 bool JobMachine::CanCut() const {
   // A rank that waits for a worker may stand where no cut is possible: a try
   // holds the others up, so somebody has to want it.
-  const bool is_wanted = pause_wanted_ || !asking_.empty();
+  const bool is_wanted = pause_wanted_ || stop_wanted_ || !asking_.empty();
   return HasTables() && !publishing_ && cuts_->idle() &&
          !cuts_->directory().empty() && !let_go_.has_value() &&
          map_->AllLed() && (is_wanted || roster_.Waiting().empty());
@@ -97,8 +97,8 @@ bool JobMachine::CutAtEpochsEnd(Moment now, Orders* out) {
 
 void JobMachine::LookAtCheckpoints(Moment now, Orders* out) {
   if (!HasTables()) return;
-  const bool wanted =
-      cut_owed_ || !asking_.empty() || (pause_wanted_ && cuts_->idle());
+  const bool wanted = cut_owed_ || !asking_.empty() ||
+                      ((pause_wanted_ || stop_wanted_) && cuts_->idle());
   if (wanted && now.steady >= next_cut_ && CanCut()) {
     CheckpointSteps steps;
     cuts_->TakeNow(NextCut(), Primaries(), !roster_.Waiting().empty(), &steps);
@@ -176,18 +176,25 @@ void JobMachine::OnCheckpoint(Moment now, Orders* out) {
                    view_.checkpoint->bytes, " bytes"),
       now, out);
   Answer(&waiting_, absl::OkStatus(), out);
-  if (pause_wanted_ && cuts_->cut() >= pause_cut_) Suspend(now, out);
+  if (pause_wanted_ && cuts_->cut() >= pause_cut_) return Suspend(now, out);
+  if (stop_wanted_ && cuts_->cut() >= stop_cut_) StandBy(now, out);
 }
 
 void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
                                 Orders* out) {
   ++void_cuts_;
-  next_cut_ = now.steady + options_.checkpoint_pause;
+  next_cut_ = now.steady;
+  if (!stop_wanted_) next_cut_ += options_.checkpoint_pause;
   const bool is_void = IsVoid(why);
+  const bool falls_back = !is_void || void_cuts_ >= kVoidCutsToFallBack;
+  if (stop_wanted_ && falls_back) {
+    Log(absl::StrCat(kNoCheckpoint, why.message()), now, out);
+    void_cuts_ = 0;
+    return StandBy(now, out);
+  }
   const std::vector<uint32_t> without_worker = roster_.Waiting();
   const bool nobody_helps = pause_wanted_ && !without_worker.empty() && is_void;
-  if (nobody_helps && void_cuts_ >= kVoidCutsToFallBack &&
-      !checkpoints_.empty()) {
+  if (nobody_helps && falls_back && !checkpoints_.empty()) {
     Warn(absl::StrCat("paused at the checkpoint before: a later one is not "
                       "possible while ",
                       RanksText(without_worker), " waits for a worker (",

@@ -105,6 +105,11 @@ bool JobMachine::HoldsSomethingOn(uint64_t incarnation) const {
 void JobMachine::Advance(ClusterNodes* nodes, Moment now, Orders* out) {
   if (view_.state != JobState::kRunning || publishing_) return;
   if (view_.phase == JobPhase::kRecovering) return Recover(nodes, now, out);
+  if (!nodes->stops) {
+    stop_wanted_ = false;
+  } else if (!PrepareToStop(now, out)) {
+    return;
+  }
   EmptyDraining(*nodes, now, out);
   HandOut(nodes, now, out);
   if (HasTables()) {

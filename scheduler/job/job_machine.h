@@ -56,6 +56,8 @@ struct ClusterNodes {
   std::vector<ServerRoom> servers;
   std::vector<WorkerRoom> workers;  // None that drains.
   std::set<uint64_t> draining;      // Workers that do: incarnations.
+  // All servers drain, and one at least ends whether or not it is empty.
+  bool stops = false;
 };
 
 // PENDING -> RUNNING {scanning, placing, loading, training, exporting}
@@ -239,6 +241,9 @@ class JobMachine {
   bool ChooseNodesNow(ClusterNodes* nodes);
   void GoBack(absl::string_view why, Moment now, Orders* out);
   void Suspend(Moment now, Orders* out);  // PAUSED from here.
+  // For the end of all servers. False: the job is no more in this life.
+  bool PrepareToStop(Moment now, Orders* out);
+  void StandBy(Moment now, Orders* out);  // Until there are servers again.
   void Leave(absl::string_view why, Moment now, Orders* out);
   void TakeBack();
   void Recover(ClusterNodes* nodes, Moment now, Orders* out);
@@ -327,7 +332,9 @@ class JobMachine {
   std::vector<uint64_t> waiting_;  // For the one under way.
   std::vector<uint64_t> pausing_;  // For the job to be PAUSED.
   bool pause_wanted_ = false;
-  uint64_t pause_cut_ = 0;  // The first cut that is late enough.
+  uint64_t pause_cut_ = 0;    // The first cut that is late enough.
+  bool stop_wanted_ = false;  // As both, for the end of all servers.
+  uint64_t stop_cut_ = 0;
 
   uint32_t times_back_ = 0;
 };

@@ -43,6 +43,37 @@ void JobMachine::Suspend(Moment now, Orders* out) {
   AnswerPaused(out);
 }
 
+bool JobMachine::PrepareToStop(Moment now, Orders* out) {
+  // Its model is all but there.
+  if (view_.phase == JobPhase::kExporting) return true;
+  if (view_.phase != JobPhase::kTraining || cuts_->directory().empty()) {
+    StandBy(now, out);
+    return false;
+  }
+  if (!stop_wanted_) {
+    stop_wanted_ = true;
+    stop_cut_ = last_cut_ + 1;
+    next_cut_ = now.steady;
+    void_cuts_ = 0;
+    Log("all servers are about to stop: a checkpoint comes first", now, out);
+  }
+  return true;
+}
+
+void JobMachine::StandBy(Moment now, Orders* out) {
+  Log(absl::StrCat(
+          "goes on from ",
+          checkpoints_.empty()
+              ? "its start"
+              : absl::StrCat("checkpoint ", checkpoints_.back().name.manifest),
+          " when there are servers again"),
+      now, out);
+  Leave("all servers are about to stop", now, out);
+  TakeBack();
+  stop_wanted_ = false;
+  Enter(JobPhase::kRecovering);
+}
+
 // What is under way for this generation is given up, and its nodes are told.
 // The next one follows.
 void JobMachine::Leave(absl::string_view why, Moment now, Orders* out) {
@@ -139,6 +170,7 @@ void JobMachine::Recover(ClusterNodes* nodes, Moment now, Orders* out) {
     return Wait(
         absl::StrCat("what it held before to be freed on ", HoldersText()));
   }
+  if (nodes->stops) return Wait("servers: those that are there stop");
   if (!ChooseNodesNow(nodes)) return;
   Log(absl::StrCat("goes on as generation ", ref_.generation, ": servers ",
                    NodeNames(servers_), "; workers ",

@@ -39,7 +39,10 @@ std::vector<LostNode> NodeRegistry::Register(const Node& node,
   NodeRecord& record = nodes_[node.name];
   const bool is_repeat = record.state == NodeState::kAlive &&
                          record.node.incarnation == node.incarnation;
-  if (record.node.incarnation != node.incarnation) record.draining = false;
+  if (record.node.incarnation != node.incarnation) {
+    record.draining = false;
+    record.leaving = false;
+  }
   if (!is_repeat) record.load = NodeLoad();
   if (!is_repeat || record.node != node) ++known_version_;
   record.node = node;
@@ -72,7 +75,8 @@ std::optional<LostNode> NodeRegistry::Leave(absl::string_view name,
   return LostNode{record->node, LossReason::kLeft};
 }
 
-absl::Status NodeRegistry::Drain(absl::string_view name, uint64_t incarnation) {
+absl::Status NodeRegistry::Drain(absl::string_view name, uint64_t incarnation,
+                                 bool leaving) {
   const auto it = nodes_.find(name);
   if (it == nodes_.end() || it->second.state != NodeState::kAlive) {
     return absl::NotFoundError(
@@ -85,6 +89,7 @@ absl::Status NodeRegistry::Drain(absl::string_view name, uint64_t incarnation) {
     return absl::NotFoundError(absl::StrCat(
         "node '", name, "' was started anew since; ask for that one"));
   }
+  record.leaving = record.leaving || leaving;
   if (record.draining) return absl::OkStatus();
   const bool another =
       std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
@@ -92,7 +97,7 @@ absl::Status NodeRegistry::Drain(absl::string_view name, uint64_t incarnation) {
         return &other != &record && other.state == NodeState::kAlive &&
                other.node.role == record.node.role && !other.draining;
       });
-  if (!another) {
+  if (!another && !leaving) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no other ",
         record.node.role == NodeRole::kServer ? "server" : "worker",
@@ -108,6 +113,23 @@ bool NodeRegistry::IsDraining(uint64_t incarnation) const {
     return entry.second.node.incarnation == incarnation &&
            entry.second.draining;
   });
+}
+
+size_t NodeRegistry::CountLeaving() const {
+  return std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.state == NodeState::kAlive && entry.second.leaving;
+  });
+}
+
+bool NodeRegistry::AllServersStop() const {
+  bool any_leaving = false;
+  for (const auto& [name, record] : nodes_) {
+    if (record.state != NodeState::kAlive) continue;
+    if (record.node.role != NodeRole::kServer) continue;
+    if (!record.draining) return false;
+    any_leaving = any_leaving || record.leaving;
+  }
+  return any_leaving;
 }
 
 void NodeRegistry::LookForOwnSilence(absl::Duration now) {

@@ -24,6 +24,7 @@ struct NodeRecord {
   absl::Duration last_heard;  // Monotonic.
   NodeLoad load;
   bool draining = false;  // Gets nothing new, and loses what it has.
+  bool leaving = false;   // It drains, and ends soon, empty or not.
 };
 
 // What is stored of a node, so that a scheduler knows after its start whom to
@@ -82,10 +83,18 @@ class NodeRegistry {
   std::optional<LostNode> Leave(absl::string_view name, uint64_t incarnation);
 
   // From now on nothing new goes to the node; what it has is to be moved. A
-  // new incarnation is not concerned. `incarnation` 0: whichever lives. Errors:
-  // NotFound; FailedPrecondition if no other node of its role could take over.
-  absl::Status Drain(absl::string_view name, uint64_t incarnation);
+  // new incarnation is not concerned. `incarnation` 0: whichever lives. One
+  // that is `leaving` will end in any case. Errors: NotFound; else, unless it
+  // is leaving, FailedPrecondition if no other node of its role could take
+  // over.
+  absl::Status Drain(absl::string_view name, uint64_t incarnation,
+                     bool leaving = false);
   bool IsDraining(uint64_t incarnation) const;
+
+  // Living nodes that are leaving; and whether all servers drain and one of
+  // them is leaving: nobody will have what they hold.
+  size_t CountLeaving() const;
+  bool AllServersStop() const;
 
   // Returns the nodes that died by their silence since the last call, by name,
   // each just once. To be called several times in each timeout.

@@ -270,6 +270,33 @@ TEST_F(NodeRegistryTest, TheLastOfARoleIsNotDrained) {
       << "a server that drains takes nothing over";
 }
 
+TEST_F(NodeRegistryTest, OneThatIsLeavingDrainsThoughNobodyTakesOver) {
+  registry_.Register(MakeNode("a", 1), now_);
+  registry_.Register(MakeNode("b", 2), now_);
+  EXPECT_THAT(registry_.Drain("a", 1, /*leaving=*/true), IsOk());
+  EXPECT_FALSE(registry_.AllServersStop());
+  EXPECT_THAT(registry_.Drain("b", 2, /*leaving=*/true), IsOk());
+  EXPECT_TRUE(registry_.AllServersStop());
+  EXPECT_EQ(registry_.CountLeaving(), 2u);
+  registry_.Register(MakeNode("b", 3), now_);
+  EXPECT_FALSE(registry_.AllServersStop()) << "the new one stays";
+  registry_.Leave("b", 3);
+  EXPECT_TRUE(registry_.AllServersStop());
+  registry_.Leave("a", 1);
+  EXPECT_FALSE(registry_.AllServersStop()) << "they have stopped";
+  EXPECT_EQ(registry_.CountLeaving(), 0u);
+}
+
+TEST_F(NodeRegistryTest, ADrainWithoutAnEndStopsNothing) {
+  registry_.Register(MakeNode("a", 1), now_);
+  registry_.Register(MakeNode("b", 2), now_);
+  EXPECT_THAT(registry_.Drain("a", 1), IsOk());
+  registry_.Leave("b", 2);
+  EXPECT_FALSE(registry_.AllServersStop());
+  EXPECT_THAT(registry_.Drain("a", 1, /*leaving=*/true), IsOk());
+  EXPECT_TRUE(registry_.AllServersStop());
+}
+
 TEST_F(NodeRegistryTest, TellsWhenTheLivingAreToBeStored) {
   uint64_t version = registry_.known_version();
   const auto has_changed = [&] {

@@ -132,21 +132,24 @@ grpc::ServerUnaryReactor* ClusterService::Heartbeat(
                             request->silent_peers().end());
   reply->set_scheduler_incarnation(options_.incarnation);
   reply->set_term(options_.term);
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  engine_.Handle(event,
-                 [reactor, reply](const SchedulerEngine::Answer& answer) {
-                   reply->set_drained(answer.drained);
-                   reactor->Finish(ToGrpcStatus(answer.status));
-                 });
-  return reactor;
+  return HandleLater(context, event);
 }
 
 grpc::ServerUnaryReactor* ClusterService::Drain(
     grpc::CallbackServerContext* context, const v1::DrainRequest* request,
     v1::DrainReply* reply) {
-  spdlog::info("node.drain node={}", LogValue(request->name()));
-  return HandleLater(context,
-                     NodeDrained{request->name(), request->incarnation()});
+  spdlog::log(request->leaving() ? spdlog::level::debug : spdlog::level::info,
+              "node.drain node={} leaving={}", LogValue(request->name()),
+              request->leaving());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  engine_.Handle(
+      NodeDrained{request->name(), request->incarnation(), request->leaving()},
+      [reactor, reply](const SchedulerEngine::Answer& answer) {
+        reply->set_drained(answer.drained);
+        reply->set_all_servers_stop(answer.all_servers_stop);
+        reactor->Finish(ToGrpcStatus(answer.status));
+      });
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* ClusterService::Leave(

@@ -90,8 +90,9 @@ SchedulerEngine::Answer SchedulerEngine::Decide(const Event& event,
   Outcome outcome = core_->Handle(event, {clock_->Now(), wall_->Now()});
   answer.status = std::move(outcome.status);
   answer.job = std::move(outcome.job);
-  if (const auto* heartbeat = std::get_if<NodeHeartbeat>(&event)) {
-    answer.drained = core_->IsDrained(heartbeat->incarnation);
+  if (const auto* drain = std::get_if<NodeDrained>(&event)) {
+    answer.drained = core_->IsDrained(drain->incarnation);
+    answer.all_servers_stop = core_->AllServersStop();
   }
   if (!outcome.fatal.ok()) {
     wanted_ = std::move(outcome.fatal);
@@ -312,6 +313,16 @@ std::vector<SchedulerEngine::NodeView> SchedulerEngine::Nodes() const {
 size_t SchedulerEngine::CountDegraded() const {
   MutexLock lock(&mu_);
   return core_->CountDegraded();
+}
+
+size_t SchedulerEngine::CountLeaving() const {
+  MutexLock lock(&mu_);
+  return core_->CountLeaving();
+}
+
+bool SchedulerEngine::AllServersStop() const {
+  MutexLock lock(&mu_);
+  return core_->AllServersStop();
 }
 
 bool SchedulerEngine::IsAllFreed() const {

@@ -67,8 +67,10 @@ class SchedulerEngine {
 
   struct Answer {
     absl::Status status;
-    std::string job;       // JobSubmitted: its id.
-    bool drained = false;  // NodeHeartbeat: it drains, and nothing is left.
+    std::string job;  // JobSubmitted: its id.
+    // NodeDrained: nothing is left there; and AllServersStop.
+    bool drained = false;
+    bool all_servers_stop = false;
   };
   using Done = absl::AnyInvocable<void(Answer)>;
 
@@ -116,6 +118,10 @@ class SchedulerEngine {
   size_t CountDegraded() const ABSL_LOCKS_EXCLUDED(mu_);
 
   bool IsAllFreed() const ABSL_LOCKS_EXCLUDED(mu_);
+
+  // As the core's.
+  size_t CountLeaving() const ABSL_LOCKS_EXCLUDED(mu_);
+  bool AllServersStop() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   // What an event has left to be done.
