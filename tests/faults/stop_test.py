@@ -1,10 +1,14 @@
+#!/usr/bin/env python3
 """Clusters that are stopped in good order and started again."""
 
 import signal
+import sys
 import time
 import unittest
 
-from faults import FaultCluster, FaultTest
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/faults")
+from faults import FaultCluster, FaultTest  # noqa: E402
 
 PATIENCE = 20  # Seconds: far less than server.drain_timeout.
 
