@@ -2,9 +2,9 @@
 //
 //   push_load --scheduler=HOST:PORT --job=ID --partitions=N --clients=C
 //             --attempt=A [--keys=K] [--span=S] [--seconds=T] [--replicas=R]
-//             [--fill] [--checkpoints --servers=PID,PID,...]
+//             [--fill] [--checkpoints --servers=PID,PID,...] [--kill=PID]
 //
-// Each client is a thread and a rank, in its attempt A, which has to be higher
+// Each client is a rank, in its attempt A, which has to be higher
 // than any before: the rank of a worker, or of an earlier load, ends by it. A
 // partition has S keys, spread over its range as mixed keys are. An entry has K
 // sorted random ones of them; a client sends those of one clock to one
@@ -13,7 +13,8 @@
 // rows. With
 // --replicas it begins when every partition has so many copies. With
 // --checkpoints it makes one after the other, with as much time between two as
-// the one before took.
+// the one before took. With --kill it kills that process when a quarter of the
+// time is over.
 //
 // Prints one JSON object:
 //   keys_per_second   acknowledged keys
@@ -29,11 +30,13 @@
 //                     times before and after it; of processor time a key, of
 //                     the servers and this process, in those times to while
 //                     one is made; gaps of a partition
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -76,7 +79,7 @@ struct Options {
   std::string scheduler;
   std::string job;
   uint32_t partitions = 4;
-  uint32_t clients = 8;
+  uint32_t clients = 4;
   uint32_t attempt = 1;
   uint64_t keys = 20000;
   uint64_t span = 1 << 18;
@@ -85,6 +88,7 @@ struct Options {
   bool fill = false;
   bool checkpoints = false;
   std::vector<std::string> servers;
+  pid_t kill = 0;
 };
 
 absl::Duration Now() { return MonotonicClock::Real()->Now(); }
@@ -205,6 +209,10 @@ class PushLoad {
     begin_ = Now();
     begun_.Notify();
     if (options_.checkpoints) MakeCheckpoints();
+    if (options_.kill > 0) {
+      Pause(options_.duration / 4);
+      kill(options_.kill, SIGKILL);
+    }
     for (std::thread& thread : threads) thread.join();
     const double cpu = CpuSeconds() - cpu_before;
     if (failed_ > 0) return std::nullopt;
@@ -247,23 +255,31 @@ class PushLoad {
     begun_.Wait();
     const absl::Duration end =
         options_.fill ? absl::InfiniteDuration() : begin_ + options_.duration;
-    for (uint64_t batch = 0; Now() < end; ++batch) {
-      if (options_.fill && batch == batches.size()) return;
-      for (uint32_t i = 0; i < cut_->partitions(); ++i) {
-        // All partitions have work at any time.
-        const uint32_t p = (i + client) % cut_->partitions();
-        const std::string& keys = batches[batch % batches.size()][p];
-        v1::PushRequest request = MakeRequest(client, *clock, p);
-        request.mutable_parts(0)->set_key_count(keys.size() / sizeof(uint64_t));
-        request.set_keys(keys);
-        request.set_values(values.data(), keys.size() / 2);
-        if (!Push(std::move(request))) {
-          ++failed_;
-          return;
-        }
-      }
+    uint64_t batch = 0;
+    bool goes_on = Now() < end;
+    const auto next_clock = [&]() noexcept {
       *clock = clock->NextStep();
+      ++batch;
+      goes_on = Now() < end && failed_ == 0 &&
+                !(options_.fill && batch == batches.size());
+    };
+    std::barrier all_acknowledged(cut_->partitions(), next_clock);
+    std::vector<std::thread> threads;
+    for (uint32_t p = 0; p < cut_->partitions(); ++p) {
+      threads.emplace_back([&, p] {
+        while (goes_on) {
+          const std::string& keys = batches[batch % batches.size()][p];
+          v1::PushRequest request = MakeRequest(client, *clock, p);
+          request.mutable_parts(0)->set_key_count(keys.size() /
+                                                  sizeof(uint64_t));
+          request.set_keys(keys);
+          request.set_values(values.data(), keys.size() / 2);
+          if (!Push(std::move(request))) ++failed_;
+          all_acknowledged.arrive_and_wait();
+        }
+      });
     }
+    for (std::thread& thread : threads) thread.join();
   }
 
   v1::PushRequest MakeRequest(uint32_t client, Clock clock,
@@ -537,6 +553,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.fill = true;
     } else if (flag.first == "--checkpoints") {
       options.checkpoints = true;
+    } else if (flag.first == "--kill") {
+      ok = absl::SimpleAtoi(flag.second, &options.kill) && options.kill > 1;
     } else if (flag.first == "--servers") {
       options.servers = absl::StrSplit(flag.second, ',');
     } else {

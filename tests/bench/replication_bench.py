@@ -5,7 +5,7 @@
     //worker:seraph-worker //client:seraphctl //tests/bench:push_load
   python3 tests/bench/replication_bench.py [--rounds 15]
 
-Three servers on this machine, an asp job for each number of copies, and eight
+Three servers on this machine, an asp job for each number of copies, and four
 ranks that push as fast as they are answered into rows that exist. The numbers
 of copies take turns in short rounds, and medians count, because machines are
 noisy. Beside the throughput by the clock on the wall it prints the one by
@@ -21,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -34,7 +33,7 @@ from faults import FaultCluster  # noqa: E402
 PUSH_LOAD = os.path.abspath("tests/bench/push_load")
 PARTITIONS = 6
 SERVERS = 3
-CLIENTS = 8
+CLIENTS = 4
 LEASE_MS = 2000
 SETS = ("scheduler.heartbeat_interval=200ms",
         f"scheduler.heartbeat_timeout={LEASE_MS}ms",
@@ -157,11 +156,10 @@ def measure_failovers(cluster, job, options):
     gaps = []
     for number in range(options.failovers):
         name = f"server-{number % SERVERS}"
-        killer = threading.Timer(2.5, lambda: cluster.kill(name))  # pylint: disable=cell-var-from-loop
-        killer.start()
         report = load(cluster, job, replicas=2, keys=options.keys,
-                      span=options.span, seconds=2.5 + 3 * LEASE_MS / 1000)
-        killer.join()
+                      span=options.span, seconds=4 * LEASE_MS / 1000,
+                      kill=cluster.daemons[name].pid)
+        cluster.daemons[name].wait()
         gaps.append(report["partition_gap_ms"] / LEASE_MS)
         cluster.restart(name)
     return {"failovers": len(gaps), "standstill_leases":
