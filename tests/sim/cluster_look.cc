@@ -53,10 +53,11 @@ void ReplicaComparison::Look() {
 }
 
 const JobView* ViewOf(const ClusterWorld& world) {
-  if (world.scheduler == nullptr || !world.scheduler->works()) return nullptr;
-  const auto jobs = world.scheduler->core().Jobs();
+  const SimScheduler* leader = world.Leader();
+  if (leader == nullptr) return nullptr;
+  const auto jobs = leader->core().Jobs();
   if (jobs.empty()) return nullptr;
-  return world.scheduler->core().Find(jobs.front().id);
+  return leader->core().Find(jobs.front().id);
 }
 
 std::string StandingOf(const ClusterWorld& world) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/sim/cluster_look.h"
 #include "tests/sim/sim_scheduler.h"
 
 namespace seraph::testing {
@@ -32,28 +33,20 @@ void ClusterOperators::Plan(const OperatorPlan& plan) {
   if (plan.pauses > 0) Watch();
 }
 
-const JobView* ClusterOperators::Job() const {
-  if (world_.scheduler == nullptr || !world_.scheduler->works()) return nullptr;
-  const auto jobs = world_.scheduler->core().Jobs();
-  if (jobs.empty()) return nullptr;
-  return world_.scheduler->core().Find(jobs.back().id);
-}
+const JobView* ClusterOperators::Job() const { return ViewOf(world_); }
 
 void ClusterOperators::Ask(
     const char* what, absl::Duration timeout,
     std::function<void(SimScheduler*, SimNetwork::Answer<int>)> serve,
     std::function<void(const absl::Status&)> done) {
-  world_.network->Call<int>(
-      SimLoop::kWorld, world_.scheduler_machine, what, timeout,
-      [world = &world_, serve](SimNetwork::Answer<int> answer) {
-        if (world->scheduler != nullptr) serve(world->scheduler, answer);
-      },
-      [this, what, done](absl::StatusOr<int> reply) {
-        world_.loop->Tell(SimLoop::kWorld, [&] {
-          return absl::StrCat("### ", what, ": ", reply.status().ToString());
-        });
-        done(reply.status());
-      });
+  world_.CallScheduler<int>(SimLoop::kWorld, what, timeout, serve,
+                            [this, what, done](absl::StatusOr<int> reply) {
+                              world_.loop->Tell(SimLoop::kWorld, [&] {
+                                return absl::StrCat("### ", what, ": ",
+                                                    reply.status().ToString());
+                              });
+                              done(reply.status());
+                            });
 }
 
 void ClusterOperators::Checkpoint() {
@@ -154,7 +147,7 @@ void ClusterOperators::Drain() {
 void ClusterOperators::CutPower() {
   ++world_.counts["power cuts"];
   world_.loop->Tell(SimLoop::kWorld, [] { return "### power cut"; });
-  std::vector<int> machines = {world_.scheduler_machine};
+  std::vector<int> machines = world_.scheduler_machines;
   for (const auto& [name, machine] : world_.machine_of) {
     machines.push_back(machine);
   }

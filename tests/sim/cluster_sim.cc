@@ -156,6 +156,9 @@ class ClusterSim {
     if (loop_.Happens(0.2)) {
       world_.think = std::min(world_.think, Milliseconds(8));
     }
+    elects_ = loop_.Happens(0.3);
+    careless_ = elects_ && loop_.Happens(0.5);
+    if (elects_) election_.emplace(&loop_, &stored_.records);
     if (world_.is_fair) {
       world_.think = std::min(world_.think, Milliseconds(15));
     } else {
@@ -166,12 +169,17 @@ class ClusterSim {
         servers_n_, " servers, ", workers_n_, " workers, ",
         world_.streams ? "streams" : "datagrams", ", lose ", weather.lose,
         ", repeat ", weather.duplicate, ", late ", weather.late,
-        world_.is_fair ? ", fair" : "", ", window ", world_.window_bytes,
-        ", room ", world_.inflight_bytes, "; ", job_.ToString());
+        world_.is_fair ? ", fair" : "", elects_ ? ", two schedulers" : "",
+        ", window ", world_.window_bytes, ", room ", world_.inflight_bytes,
+        "; ", job_.ToString());
   }
 
   void Begin() {
-    world_.scheduler_machine = loop_.AddMachine("scheduler");
+    world_.scheduler_machines = {loop_.AddMachine("scheduler")};
+    if (elects_) {
+      world_.scheduler_machines.push_back(loop_.AddMachine("scheduler-2"));
+      election_machine_ = loop_.AddMachine("store");
+    }
     for (int i = 1; i <= servers_n_; ++i) {
       const std::string name = absl::StrCat("s", i);
       const int machine = loop_.AddMachine(name);
@@ -191,8 +199,9 @@ class ClusterSim {
         CrashSoon(machine);
       };
     }
-    StartScheduler();
-    std::vector<int> machines = {world_.scheduler_machine};
+    std::vector<int> machines = world_.scheduler_machines;
+    for (int machine : machines) StartScheduler(machine);
+    if (elects_) machines.push_back(election_machine_);
     for (auto& [machine, life] : nodes_) {
       machines.push_back(machine);
       if (life.node.role == NodeRole::kServer) machines.push_back(machine);
@@ -229,12 +238,10 @@ class ClusterSim {
     event.request.spec = job_.spec;
     event.request.base_directory = "/jobs";
     event.request.submission_id = "once";
-    network_.Call<std::string>(
-        SimLoop::kWorld, world_.scheduler_machine, "submit", Milliseconds(200),
-        [this, event](auto answer) {
-          if (world_.scheduler != nullptr) {
-            world_.scheduler->Submit(event, answer);
-          }
+    world_.CallScheduler<std::string>(
+        SimLoop::kWorld, "submit", Milliseconds(200),
+        [event](SimScheduler* scheduler, auto answer) {
+          scheduler->Submit(event, answer);
         },
         [this](absl::StatusOr<std::string> id) {
           if (id.ok()) submitted_ = true;
@@ -260,11 +267,11 @@ class ClusterSim {
   }
 
   void Crash(int machine) {
-    if (!loop_.IsUp(machine)) return;
+    if (!loop_.IsUp(machine) || machine == election_machine_) return;
     loop_.Crash(machine);
-    if (machine == world_.scheduler_machine) {
-      world_.scheduler = nullptr;
-      scheduler_.reset();
+    if (IsScheduler(machine)) {
+      world_.schedulers.erase(machine);
+      schedulers_.erase(machine);
     } else {
       NodeLife& life = nodes_.at(machine);
       world_.servers.erase(machine);
@@ -281,14 +288,19 @@ class ClusterSim {
   void Start(int machine) {
     if (loop_.IsUp(machine)) return;
     loop_.Restart(machine);
-    if (machine == world_.scheduler_machine) {
-      StartScheduler();
+    if (IsScheduler(machine)) {
+      StartScheduler(machine);
     } else {
       StartNode(machine);
     }
   }
 
-  void StartScheduler() {
+  bool IsScheduler(int machine) const {
+    const std::vector<int>& all = world_.scheduler_machines;
+    return std::find(all.begin(), all.end(), machine) != all.end();
+  }
+
+  void StartScheduler(int machine) {
     SchedulerOptions options;
     options.keeps_state = true;
     options.heartbeat_timeout = world_.timeout;
@@ -298,15 +310,19 @@ class ClusterSim {
     options.job.retry.pause_max = Milliseconds(200);
     options.job.lease = world_.lease;
     options.job.checkpoint_pause = Milliseconds(100);
-    scheduler_ = std::make_unique<SimScheduler>(
-        &world_, world_.scheduler_machine, &stored_, options);
-    world_.scheduler = scheduler_.get();
+    auto& scheduler = schedulers_[machine];
+    scheduler = std::make_unique<SimScheduler>(
+        &world_, machine, &stored_, options,
+        election_.has_value() ? &*election_ : nullptr, election_machine_);
+    world_.schedulers[machine] = scheduler.get();
+    scheduler->careless = careless_;
+    scheduler->deposed = [this, machine] { CrashSoon(machine); };
     if (commit_death_ > 0) {
-      scheduler_->death = [this] {
+      scheduler->death = [this, machine] {
         if (loop_.now() > plan_.until || !loop_.Happens(commit_death_)) {
           return SimScheduler::Death::kNone;
         }
-        CrashSoon(world_.scheduler_machine);
+        CrashSoon(machine);
         if (loop_.Happens(0.3)) {
           ++world_.counts["scheduler dies before commit"];
           return SimScheduler::Death::kBeforeCommit;
@@ -315,7 +331,7 @@ class ClusterSim {
         return SimScheduler::Death::kBehindCommit;
       };
     }
-    scheduler_->Start();
+    scheduler->Start();
   }
 
   void StartNode(int machine) {
@@ -373,13 +389,11 @@ class ClusterSim {
     if (!life.registered) {
       std::vector<HeldPartition> held;
       if (life.server != nullptr) held = life.server->jobs().Held();
-      network_.Call<uint64_t>(
-          machine, world_.scheduler_machine, "register", world_.call_timeout,
-          [this, node = life.node, held,
-           term = TermsOf(life)->highest()](auto answer) {
-            if (world_.scheduler != nullptr) {
-              world_.scheduler->Register(node, term, held, answer);
-            }
+      world_.CallScheduler<uint64_t>(
+          machine, "register", world_.call_timeout,
+          [node = life.node, held, term = TermsOf(life)->highest()](
+              SimScheduler* scheduler, auto answer) {
+            scheduler->Register(node, term, held, answer);
           },
           heard);
       return;
@@ -390,12 +404,10 @@ class ClusterSim {
     if (life.server != nullptr) {
       event.silent_peers = life.server->jobs().SilentPeers();
     }
-    network_.Call<SimScheduler::Beat>(
-        machine, world_.scheduler_machine, "heartbeat", world_.call_timeout,
-        [this, event](auto answer) {
-          if (world_.scheduler != nullptr) {
-            world_.scheduler->Heartbeat(event, answer);
-          }
+    world_.CallScheduler<SimScheduler::Beat>(
+        machine, "heartbeat", world_.call_timeout,
+        [event](SimScheduler* scheduler, auto answer) {
+          scheduler->Heartbeat(event, answer);
         },
         beaten);
   }
@@ -405,12 +417,13 @@ class ClusterSim {
     ++world_.counts["drained"];
     loop_.Tell(machine, [] { return "### is drained"; });
     const Node& node = nodes_.at(machine).node;
-    network_.Send(machine, world_.scheduler_machine, "leave",
-                  [this, name = node.name, incarnation = node.incarnation] {
-                    if (world_.scheduler == nullptr) return;
-                    world_.scheduler->Tell(NodeLeft{name, incarnation},
-                                           [](absl::StatusOr<int>) {});
-                  });
+    world_.CallScheduler<int>(
+        machine, "leave", world_.call_timeout,
+        [name = node.name, incarnation = node.incarnation](
+            SimScheduler* scheduler, auto answer) {
+          scheduler->Tell(NodeLeft{name, incarnation}, answer);
+        },
+        [](absl::StatusOr<int>) {});
     CrashSoon(machine);
   }
 
@@ -422,7 +435,7 @@ class ClusterSim {
   bool Freed() const {
     const JobView* view = View();
     return view != nullptr && HasEnded(view->state) &&
-           world_.scheduler->core().IsFreed(view->id) &&
+           world_.Leader()->core().IsFreed(view->id) &&
            (calm_ || LeftOvers(world_).empty());
   }
 
@@ -525,6 +538,9 @@ class ClusterSim {
     counts["messages.late"] = network_.counts().late;
     counts["events"] = loop_.events();
     counts["scheduler terms"] = stored_.term;
+    if (election_.has_value()) {
+      counts["changes of the leader"] = election_->elections() - 1;
+    }
     if (const JobView* view = View(); view != nullptr) {
       counts["recoveries"] = view->recoveries;
       counts["epochs of training"] = view->epochs.size();
@@ -533,8 +549,8 @@ class ClusterSim {
   }
 
   void Close() {
-    world_.scheduler = nullptr;
-    scheduler_.reset();
+    world_.schedulers.clear();
+    schedulers_.clear();
     world_.servers.clear();
     world_.workers.clear();
     for (auto& [machine, life] : nodes_) {
@@ -561,7 +577,11 @@ class ClusterSim {
   OperatorPlan people_;
   std::string shape_;
   SimSchedulerDisk stored_;
-  std::unique_ptr<SimScheduler> scheduler_;
+  bool elects_ = false;    // Two schedulers, of which one leads.
+  bool careless_ = false;  // See SimScheduler.
+  std::optional<SimElection> election_;
+  int election_machine_ = -1;
+  std::map<int, std::unique_ptr<SimScheduler>> schedulers_;  // By machine.
   std::map<int, NodeLife> nodes_;
   std::optional<JobResult> result_;
 

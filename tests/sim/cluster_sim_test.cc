@@ -43,7 +43,10 @@ TEST_P(ClusterSimTest, EveryJobEndsWithTheRightModel) {
                            "nodes that came late",
                            "waited for the window",
                            "refused for want of room",
-                           "stray requests"}) {
+                           "stray requests",
+                           "elections",
+                           "deposed",
+                           "changes of the leader"}) {
     EXPECT_GT(counts[name], 0) << name;
   }
   EXPECT_GT(counts["acknowledged"], 5 * counts["runs"]);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/sim/cluster_checks.h"
 #include "tests/sim/cluster_job.h"
@@ -57,12 +59,46 @@ struct ClusterWorld {
   // Who lives on a machine now; null: nobody.
   std::map<int, SimServer*> servers;
   std::map<int, SimWorker*> workers;
-  SimScheduler* scheduler = nullptr;
-  int scheduler_machine = 0;
+  std::map<int, SimScheduler*> schedulers;
+  std::vector<int> scheduler_machines;
   std::map<std::string, int> machine_of;  // By a node's name.
-  std::set<uint64_t> called_dead;         // Incarnations.
+  // Where a machine believes that the scheduler is that leads: an index.
+  std::map<int, size_t> believes;
+  std::set<uint64_t> called_dead;  // Incarnations.
   // Lives of machines that were asked to drain, by machine.
   std::map<int, uint64_t> draining;
+
+  SimScheduler* SchedulerAt(int machine) const {
+    const auto it = schedulers.find(machine);
+    return it == schedulers.end() ? nullptr : it->second;
+  }
+  // The one that leads, seen from outside; null: none.
+  SimScheduler* Leader() const;
+  // A call of the scheduler: of the one that `from` believes to lead; of
+  // another one the next time, where that does not answer, or says that it does
+  // not lead.
+  template <typename Reply, typename Serve>
+  void CallScheduler(int from, const char* what, absl::Duration timeout,
+                     Serve serve, SimNetwork::Answer<Reply> done) {
+    const size_t believed = believes[from];
+    const int to = scheduler_machines[believed];
+    network->Call<Reply>(
+        from, to, what, timeout,
+        [this, to, serve](SimNetwork::Answer<Reply> answer) {
+          SimScheduler* scheduler = Working(to);
+          if (scheduler != nullptr) return serve(scheduler, answer);
+          if (SchedulerAt(to) == nullptr) return;
+          answer(absl::UnavailableError("another scheduler leads"));
+        },
+        [this, from, believed, done](absl::StatusOr<Reply> reply) {
+          if ((absl::IsUnavailable(reply.status()) ||
+               absl::IsDeadlineExceeded(reply.status())) &&
+              believes[from] == believed) {
+            believes[from] = (believed + 1) % scheduler_machines.size();
+          }
+          done(std::move(reply));
+        });
+  }
 
   SimServer* ServerAt(int machine) const {
     const auto it = servers.find(machine);
@@ -72,6 +108,10 @@ struct ClusterWorld {
     const auto it = workers.find(machine);
     return it == workers.end() ? nullptr : it->second;
   }
+
+ private:
+  // Null: it does not lead.
+  SimScheduler* Working(int machine) const;
 };
 
 }  // namespace seraph::testing

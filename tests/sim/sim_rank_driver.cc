@@ -311,13 +311,10 @@ void SimRankDriver::Share(EpochShare share) {
     sent.sums.assign(sums.begin(), sums.end());
   }
   sent.saw_later = witness_ != nullptr && witness_->saw_later();
-  const int to = world_.scheduler_machine;
-  world_.network->Call<bool>(
-      machine_, to, "finish epoch", absl::Seconds(2),
-      [world = &world_, sent](auto answer) {
-        if (world->scheduler != nullptr) {
-          world->scheduler->FinishEpoch(sent, answer);
-        }
+  world_.CallScheduler<bool>(
+      machine_, "finish epoch", absl::Seconds(2),
+      [sent](SimScheduler* scheduler, auto answer) {
+        scheduler->FinishEpoch(sent, answer);
       },
       [this, alive = alive_, share](absl::StatusOr<bool> stop) {
         if (!*alive || ended_) return;
@@ -350,12 +347,10 @@ void SimRankDriver::Report(absl::Status ended) {
   request.set_incarnation(options_.worker);
   request.set_code(static_cast<int>(ended.code()));
   request.set_message(std::string(ended.message()));
-  world_.network->Call<int>(
-      machine_, world_.scheduler_machine, "report rank", world_.call_timeout,
-      [world = &world_, request](auto answer) {
-        if (world->scheduler != nullptr) {
-          world->scheduler->ReportRank(request, answer);
-        }
+  world_.CallScheduler<int>(
+      machine_, "report rank", world_.call_timeout,
+      [request](SimScheduler* scheduler, auto answer) {
+        scheduler->ReportRank(request, answer);
       },
       [this, alive = alive_, ended](absl::StatusOr<int> reply) {
         if (!*alive || reply.ok() || IsSuperseded(reply.status())) return;

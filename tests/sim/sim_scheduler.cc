@@ -1,5 +1,6 @@
 #include "tests/sim/sim_scheduler.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,13 +28,16 @@ using absl::Milliseconds;
 }  // namespace
 
 SimScheduler::SimScheduler(ClusterWorld* world, int machine,
-                           SimSchedulerDisk* disk, SchedulerOptions options)
+                           SimSchedulerDisk* disk, SchedulerOptions options,
+                           SimElection* election, int election_machine)
     : world_(*world),
       loop_(*world->loop),
       machine_(machine),
       disk_(*disk),
       options_(std::move(options)),
-      clock_(world->loop->ClockOf(machine)) {}
+      clock_(world->loop->ClockOf(machine)),
+      election_(election),
+      election_machine_(election_machine) {}
 
 SimScheduler::~SimScheduler() { *alive_ = false; }
 
@@ -42,7 +46,12 @@ Moment SimScheduler::Now() const {
 }
 
 void SimScheduler::Start() {
+  if (election_ != nullptr) return Campaign();
   term_ = ++disk_.term;
+  Lead();
+}
+
+void SimScheduler::Lead() {
   auto core = SchedulerCore::Restore(options_, disk_.records, Now());
   if (!core.ok()) {
     world_.checker->Report(
@@ -59,10 +68,118 @@ std::unique_ptr<BlobFolder> SimScheduler::OpenFolder(const std::string& path) {
 
 void SimScheduler::Tick() {
   loop_.After(world_.timeout / 10, machine_, "tick", [this] { Tick(); });
-  Handle(TimePassed{}).IgnoreError();
+  Handle(TimePassed{});
 }
 
-void SimScheduler::Commit(const StateWrites& writes) {
+// Elections -------------------------------------------------------------------
+
+// Until it leads; the answer has what is stored then.
+void SimScheduler::Campaign() {
+  struct Won {
+    uint64_t lease = 0, term = 0;
+    std::string last;
+  };
+  const absl::Duration sent = clock_->Now();
+  world_.network->Call<Won>(
+      machine_, election_machine_, "campaign", Milliseconds(100),
+      [election = election_, lease = lease_](SimNetwork::Answer<Won> answer) {
+        Won won{.lease = lease};
+        if (lease == 0 || !election->KeepUp(lease)) {
+          won.lease = election->Grant();
+        }
+        won.term = election->Campaign(won.lease).value_or(0);
+        won.last = election->last();
+        answer(won);
+      },
+      [this, sent](absl::StatusOr<Won> won) {
+        if (won.ok()) lease_ = won->lease;
+        if (!won.ok() || won->term == 0) {
+          loop_.After(Milliseconds(30), machine_, "campaign again",
+                      [this] { Campaign(); });
+          return;
+        }
+        term_ = won->term;
+        last_ = won->last;
+        lease_until_ = sent + SimElection::kLease;
+        loop_.Tell(machine_,
+                   [&] { return absl::StrCat("### leads, term ", term_); });
+        ++world_.counts["elections"];
+        KeepUp();
+        Lead();
+      });
+}
+
+void SimScheduler::KeepUp() {
+  if (dead_) return;
+  const absl::Duration sent = clock_->Now();
+  world_.network->Call<bool>(
+      machine_, election_machine_, "keep alive", Milliseconds(100),
+      [election = election_, lease = lease_](SimNetwork::Answer<bool> answer) {
+        answer(election->KeepUp(lease));
+      },
+      [this, sent](absl::StatusOr<bool> kept) {
+        if (dead_) return;
+        if (kept.ok() && !*kept) return Depose("its lease has run out");
+        if (kept.ok()) {
+          lease_until_ = std::max(lease_until_, sent + SimElection::kLease);
+        } else if (!HoldsLease()) {
+          return Depose("its lease is not kept up");
+        }
+        loop_.After(SimElection::kLease / 5, machine_, "keep alive",
+                    [this] { KeepUp(); });
+      });
+}
+
+void SimScheduler::Depose(const char* why) {
+  if (dead_) return;
+  dead_ = true;
+  ++world_.counts["deposed"];
+  loop_.Tell(machine_, [&] { return absl::StrCat("### is deposed: ", why); });
+  deposed();
+}
+
+void SimScheduler::StoreThen(SimElection::Transaction transaction,
+                             std::function<void()> then) {
+  world_.network->Call<int>(
+      machine_, election_machine_, "commit", Milliseconds(100),
+      [election = election_, transaction](SimNetwork::Answer<int> answer) {
+        const absl::Status status = election->Commit(transaction);
+        if (status.ok()) {
+          answer(1);
+        } else {
+          answer(status);
+        }
+      },
+      [this, transaction, then](absl::StatusOr<int> reply) {
+        if (dead_) return;
+        if (reply.ok()) {
+          last_ = transaction.name;
+          return then();
+        }
+        if (absl::IsFailedPrecondition(reply.status()) || !HoldsLease()) {
+          return Depose("it cannot store");
+        }
+        // The same again: it may have been done.
+        loop_.After(Milliseconds(10), machine_, "commit again",
+                    [this, transaction, then] {
+                      if (!dead_) StoreThen(transaction, then);
+                    });
+      });
+}
+
+// Events ----------------------------------------------------------------------
+
+std::string SimScheduler::NewestCheckpoint() const {
+  for (const JobView& job : core_->Jobs()) {
+    if (!job.checkpoint.has_value()) continue;
+    const std::string& path = job.checkpoint->path;
+    return path.substr(path.rfind('/') + 1);
+  }
+  return "";
+}
+
+void SimScheduler::Commit(const StateWrites& writes,
+                          const std::string& newest) {
   for (const StateWrite& write : writes) {
     loop_.Tell(machine_, [&] {
       return absl::StrCat("stores ", write.key,
@@ -74,16 +191,14 @@ void SimScheduler::Commit(const StateWrites& writes) {
       disk_.records.erase(write.key);
     }
   }
-  if (writes.empty()) return;
-  for (const JobView& job : core_->Jobs()) {
-    if (!job.checkpoint.has_value()) continue;
-    const std::string& path = job.checkpoint->path;
-    world_.checks->CutStored(path.substr(path.rfind('/') + 1));
-  }
+  if (!newest.empty()) world_.checks->CutStored(newest);
 }
 
-absl::Status SimScheduler::Handle(const Event& event) {
-  if (dead_) return absl::UnavailableError("the scheduler dies");
+void SimScheduler::Handle(const Event& event, Done done) {
+  const auto refuse = [&done] {
+    if (done != nullptr) done(absl::UnavailableError("no scheduler any more"));
+  };
+  if (dead_) return refuse();
   Outcome outcome = core_->Handle(event, Now());
   if (pending_share_.has_value() && outcome.status.ok()) {
     world_.checks->ShareTaken(term_, pending_share_->job,
@@ -92,27 +207,86 @@ absl::Status SimScheduler::Handle(const Event& event) {
     pending_share_.reset();
   }
   if (!outcome.fatal.ok()) {
+    // One that was deposed, and does not know it yet, knows less than others.
+    if (election_ != nullptr && election_->term() != term_) {
+      Depose("others know more");
+      return refuse();
+    }
     world_.checker->Report(
         absl::StrCat("the scheduler: ", outcome.fatal.ToString()));
   }
-  const Death how =
-      outcome.writes.empty() || death == nullptr ? Death::kNone : death();
-  if (how != Death::kNone) dead_ = true;
-  if (how != Death::kBeforeCommit) {
-    Commit(outcome.writes);
+  Decided decided{.writes = std::move(outcome.writes),
+                  .newest = "",
+                  .orders = std::move(outcome.orders),
+                  .status = std::move(outcome.status),
+                  .done = std::move(done)};
+  if (!decided.writes.empty()) decided.newest = NewestCheckpoint();
+  // A heartbeat's answer has no reason that must be stored first.
+  if (storing_ && decided.writes.empty() && decided.orders.empty() &&
+      std::holds_alternative<NodeHeartbeat>(event)) {
+    if (decided.done != nullptr) decided.done(decided.status);
+    return;
   }
-  if (how != Death::kNone) return absl::UnavailableError("the scheduler dies");
-  for (Order& order : outcome.orders) queue_.push_back(std::move(order));
-  if (!carrying_) {
-    carrying_ = true;
-    while (!queue_.empty() && !dead_) {
-      Orders batch;
-      batch.swap(queue_);
-      for (Order& order : batch) Carry(std::move(order));
+  queue_.push_back(std::move(decided));
+  Pump();
+}
+
+void SimScheduler::Pump() {
+  if (pumping_ || storing_) return;
+  pumping_ = true;
+  while (!queue_.empty() && !dead_ && !storing_) {
+    std::vector<Decided> batch;
+    batch.swap(queue_);
+    SimElection::Transaction transaction;
+    std::string newest;
+    for (const Decided& decided : batch) {
+      transaction.writes.insert(transaction.writes.end(),
+                                decided.writes.begin(), decided.writes.end());
+      if (!decided.writes.empty()) newest = decided.newest;
     }
-    carrying_ = false;
+    if (transaction.writes.empty()) {
+      CarryAll(std::move(batch));
+      continue;
+    }
+    const Death how = death == nullptr ? Death::kNone : death();
+    if (how == Death::kBeforeCommit) {
+      dead_ = true;
+    } else if (election_ == nullptr) {
+      Commit(transaction.writes, newest);
+      dead_ = how == Death::kBehindCommit;
+      if (!dead_) CarryAll(std::move(batch));
+    } else {
+      storing_ = true;
+      transaction.term = term_;
+      transaction.before = last_;
+      transaction.name = absl::StrCat(term_, ".", ++transactions_);
+      transaction.stored = [checks = world_.checks, newest] {
+        if (!newest.empty()) checks->CutStored(newest);
+      };
+      auto kept = std::make_shared<std::vector<Decided>>(std::move(batch));
+      StoreThen(std::move(transaction), [this, kept] {
+        storing_ = false;
+        CarryAll(std::move(*kept));
+        Pump();
+      });
+      // It dies while that is under way.
+      dead_ = how == Death::kBehindCommit;
+    }
   }
-  return outcome.status;
+  pumping_ = false;
+}
+
+void SimScheduler::CarryAll(std::vector<Decided> batch) {
+  for (Decided& decided : batch) {
+    for (Order& order : decided.orders) {
+      if (dead_) return;
+      if (election_ != nullptr && !careless && !HoldsLease()) {
+        return Depose("its lease is over");
+      }
+      Carry(std::move(order));
+    }
+    if (!dead_ && decided.done != nullptr) decided.done(decided.status);
+  }
 }
 
 void SimScheduler::Reply(OrderId id, absl::StatusOr<ReplyBody> body) {
@@ -121,7 +295,7 @@ void SimScheduler::Reply(OrderId id, absl::StatusOr<ReplyBody> body) {
   reply.order = id;
   reply.status = body.status();
   if (body.ok()) reply.body = *std::move(body);
-  Handle(OrderReplied{std::move(reply)}).IgnoreError();
+  Handle(OrderReplied{std::move(reply)});
 }
 
 // What each kind of order does.
@@ -530,21 +704,46 @@ void SimScheduler::CarryOut::operator()(const ExportModel& body) {
 // Calls
 // --------------------------------------------------------------------------
 
+namespace {
+
+// Passes an error on, or what `value` makes.
+template <typename T, typename Value>
+std::function<void(const absl::Status&)> Answering(
+    std::function<void(absl::StatusOr<T>)> then, Value value) {
+  return [then, value](const absl::Status& status) {
+    if (status.ok()) {
+      then(value());
+    } else {
+      then(status);
+    }
+  };
+}
+
+}  // namespace
+
 void SimScheduler::Register(const Node& node, uint64_t term,
                             std::vector<HeldPartition> held,
                             Then<uint64_t> then) {
+  if (term > term_) {
+    // It knows less than this node: another one leads.
+    if (election_ == nullptr) {
+      world_.checker->Report(absl::StrCat(node.name, " has heard of term ",
+                                          term, ", and this is ", term_));
+    } else {
+      Depose("a node has heard of a higher term");
+    }
+    return then(absl::UnavailableError("another scheduler leads"));
+  }
   NodeRegistered event;
   event.node = node;
   event.held = std::move(held);
-  const absl::Status status = Handle(event);
-  if (!status.ok()) return then(status);
-  then(term_);
+  Handle(event, Answering<uint64_t>(then, [this] { return term_; }));
 }
 
 void SimScheduler::Heartbeat(const NodeHeartbeat& event, Then<Beat> then) {
-  const absl::Status status = Handle(event);
-  if (!status.ok()) return then(status);
-  then(Beat{term_, core_->IsDrained(event.incarnation)});
+  Handle(event, Answering<Beat>(then, [this, incarnation = event.incarnation] {
+           return Beat{term_, core_->IsDrained(incarnation)};
+         }));
 }
 
 void SimScheduler::ReportRank(const v1::ReportRankRequest& request,
@@ -557,9 +756,7 @@ void SimScheduler::ReportRank(const v1::ReportRankRequest& request,
     event.status = absl::Status(static_cast<absl::StatusCode>(request.code()),
                                 request.message());
   }
-  const absl::Status status = Handle(event);
-  if (!status.ok()) return then(status);
-  then(1);
+  Tell(event, then);
 }
 
 void SimScheduler::FinishEpoch(const SimShare& share, Then<bool> then) {
@@ -568,44 +765,38 @@ void SimScheduler::FinishEpoch(const SimShare& share, Then<bool> then) {
   event.share.rank = share.rank;
   event.share.epoch = share.epoch;
   event.share.sums = share.sums;
-  event.waiter = ++last_waiter_;
-  waiters_[event.waiter] = {share.job, share.epoch, then};
+  const uint64_t waiter = event.waiter = ++last_waiter_;
+  waiters_[waiter] = {share.job, share.epoch, then};
   pending_share_ = share;
-  const absl::Status status = Handle(event);
+  Handle(event, [this, waiter, then](const absl::Status& status) {
+    if (!status.ok() && waiters_.erase(waiter) > 0) then(status);
+  });
   pending_share_.reset();
-  if (status.ok()) return;
-  waiters_.erase(event.waiter);
-  then(status);
 }
 
 void SimScheduler::Pause(const std::string& job, Then<int> then) {
-  const uint64_t waiter = ++last_waiter_;
-  persons_[waiter] = then;
-  const absl::Status status = Handle(JobPaused{job, waiter});
-  if (status.ok()) return;
-  persons_.erase(waiter);
-  then(status);
+  Person(then, [&](uint64_t waiter) { return JobPaused{job, waiter}; });
 }
 
 void SimScheduler::Checkpoint(const std::string& job, Then<int> then) {
+  Person(then, [&](uint64_t waiter) { return CheckpointAsked{job, waiter}; });
+}
+
+template <typename MakeEvent>
+void SimScheduler::Person(Then<int> then, MakeEvent make_event) {
   const uint64_t waiter = ++last_waiter_;
   persons_[waiter] = then;
-  const absl::Status status = Handle(CheckpointAsked{job, waiter});
-  if (status.ok()) return;
-  persons_.erase(waiter);
-  then(status);
+  Handle(make_event(waiter), [this, waiter, then](const absl::Status& status) {
+    if (!status.ok() && persons_.erase(waiter) > 0) then(status);
+  });
 }
 
 void SimScheduler::Tell(const Event& event, Then<int> then) {
-  const absl::Status status = Handle(event);
-  if (!status.ok()) return then(status);
-  then(1);
+  Handle(event, Answering<int>(then, [] { return 1; }));
 }
 
 void SimScheduler::Submit(const JobSubmitted& event, Then<std::string> then) {
-  const absl::Status status = Handle(event);
-  if (!status.ok()) return then(status);
-  then(event.id);
+  Handle(event, Answering<std::string>(then, [id = event.id] { return id; }));
 }
 
 }  // namespace seraph::testing

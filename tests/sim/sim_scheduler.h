@@ -20,6 +20,7 @@
 #include "scheduler/job/order.h"
 #include "scheduler/store/state_write.h"
 #include "tests/sim/cluster_world.h"
+#include "tests/sim/sim_election.h"
 
 namespace seraph::testing {
 
@@ -47,13 +48,19 @@ struct SimSchedulerDisk {
 
 // SchedulerCore (real) with its shell: commits, then carries orders out by the
 // real codecs. It may die in between.
+//
+// With an election it does nothing until it leads, stores over the network, and
+// decides on meanwhile; what it cannot store, or where its lease is over, ends
+// it.
 class SimScheduler {
  public:
   template <typename T>
   using Then = std::function<void(absl::StatusOr<T>)>;
 
+  // `election` may be null.
   SimScheduler(ClusterWorld* world, int machine, SimSchedulerDisk* disk,
-               SchedulerOptions options);
+               SchedulerOptions options, SimElection* election,
+               int election_machine);
   ~SimScheduler();
 
   void Start();
@@ -83,14 +90,45 @@ class SimScheduler {
   // scheduler dies, before or behind the commit.
   enum class Death { kNone, kBeforeCommit, kBehindCommit };
   std::function<Death()> death;
+  // Another one leads: the process ends and begins anew.
+  std::function<void()> deposed;
+  // A process that sleeps between looking at its lease and sending an order.
+  bool careless = false;
 
  private:
   struct CarryOut;
   friend struct CarryOut;
 
   Moment Now() const;
-  absl::Status Handle(const Event& event);
-  void Commit(const StateWrites& writes);
+  using Done = std::function<void(const absl::Status&)>;
+  // What an event has left to be done.
+  struct Decided {
+    StateWrites writes;
+    std::string newest;  // The newest checkpoint, of those writes.
+    Orders orders;
+    absl::Status status;
+    Done done;
+  };
+
+  // `done` gets the answer when what led to it is stored.
+  void Handle(const Event& event, Done done = nullptr);
+  // Stores and carries out what is in the queue, as far as it goes now.
+  void Pump();
+  void CarryAll(std::vector<Decided> batch);
+  void Commit(const StateWrites& writes, const std::string& newest);
+  std::string NewestCheckpoint() const;
+
+  // Of one that is elected.
+  void Campaign();
+  void Lead();
+  void KeepUp();
+  void StoreThen(SimElection::Transaction transaction,
+                 std::function<void()> then);
+  bool HoldsLease() const { return clock_->Now() < lease_until_; }
+  void Depose(const char* why);
+
+  template <typename MakeEvent>
+  void Person(Then<int> then, MakeEvent make_event);
   void Carry(Order order);
   void Reply(OrderId id, absl::StatusOr<ReplyBody> body);
   void Tick();
@@ -105,8 +143,16 @@ class SimScheduler {
   uint64_t term_ = 0;
   std::unique_ptr<SchedulerCore> core_;
   bool dead_ = false;
-  Orders queue_;
-  bool carrying_ = false;
+  std::vector<Decided> queue_;
+  bool pumping_ = false;
+  bool storing_ = false;
+
+  SimElection* const election_;
+  const int election_machine_;
+  uint64_t lease_ = 0;
+  absl::Duration lease_until_ = -absl::InfiniteDuration();
+  uint64_t transactions_ = 0;
+  std::string last_;  // Transaction.
   uint64_t last_waiter_ = 0;
   struct Waiter {
     JobRef job;
