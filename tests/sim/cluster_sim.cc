@@ -123,6 +123,7 @@ class ClusterSim {
     plan_.stops = loop_.Below(3);
     plan_.cuts = loop_.Below(4);
     plan_.isolations = loop_.Below(3);
+    plan_.splits = loop_.Below(3);
     plan_.slow_links = loop_.Below(4);
     people_.from = Milliseconds(1150);
     people_.until = plan_.until;
@@ -136,7 +137,7 @@ class ClusterSim {
     if (loop_.Happens(0.1)) {
       world_.is_fair = true;
       plan_.crashes = plan_.stops = plan_.cuts = plan_.isolations = 0;
-      plan_.slow_links = 0;
+      plan_.splits = plan_.slow_links = 0;
       people_.drains = people_.power_cuts = 0;
       people_.checkpoints += 3;
       weather = SimWeatherOnTheWire();
@@ -530,6 +531,7 @@ class ClusterSim {
     counts["faults.stops"] = faults_.counts().stops;
     counts["faults.cuts"] = faults_.counts().cuts;
     counts["faults.isolations"] = faults_.counts().isolations;
+    counts["faults.splits"] = faults_.counts().splits;
     counts["faults.slow links"] = faults_.counts().slow_links;
     counts["messages"] = network_.counts().sent;
     counts["messages.lost"] = network_.counts().lost;

@@ -26,6 +26,7 @@ TEST_P(ClusterSimTest, EveryJobEndsWithTheRightModel) {
                            "faults.stops",
                            "faults.cuts",
                            "faults.isolations",
+                           "faults.splits",
                            "messages.lost",
                            "messages.repeated",
                            "messages.late",

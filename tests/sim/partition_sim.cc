@@ -49,6 +49,7 @@ SimOutcome PartitionSim::Run() {
   outcome.counts["faults.stops"] = faults_.counts().stops;
   outcome.counts["faults.cuts"] = faults_.counts().cuts;
   outcome.counts["faults.isolations"] = faults_.counts().isolations;
+  outcome.counts["faults.splits"] = faults_.counts().splits;
   outcome.counts["faults.slow links"] = faults_.counts().slow_links;
   outcome.counts["messages"] = network_.counts().sent;
   outcome.counts["messages.lost"] = network_.counts().lost;
@@ -120,7 +121,10 @@ void PartitionSim::Choose() {
   plan_.stops = loop_.Below(3);
   plan_.cuts = loop_.Below(5);
   plan_.isolations = loop_.Below(3);
+  plan_.splits = loop_.Below(3);
   plan_.slow_links = loop_.Below(6);
+  // Shorter than a lease, too: the old primary may be alive and well.
+  if (loop_.Happens(0.3)) timeout_ = Milliseconds(120);
   crash_chance_ = loop_.Happens(0.5) ? 0.02 * loop_.Below(3) : 0;
   new_attempts_ = loop_.Below(4);
   moves_ = loop_.Below(3);

@@ -43,7 +43,6 @@ class PartitionSim {
 
  private:
   static constexpr absl::Duration kHeartbeat = absl::Milliseconds(50);
-  static constexpr absl::Duration kTimeout = absl::Milliseconds(300);
   static constexpr absl::Duration kCallTimeout = absl::Milliseconds(250);
 
   // What the scheduler's store holds.
@@ -186,6 +185,7 @@ class PartitionSim {
 
   int servers_n_ = 3;
   int replicas_ = 2;
+  absl::Duration timeout_ = absl::Milliseconds(300);  // Of heartbeats.
   int new_attempts_ = 0;
   int moves_ = 0;
   std::string draining_;

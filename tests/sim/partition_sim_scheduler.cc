@@ -21,7 +21,7 @@ void PartitionSim::StartScheduler() {
   scheduler_started_ = loop_.now();
   exporting_ = false;
   if (stored_.group.has_value()) expected_ = stored_.group->members.size();
-  registry_.emplace(kTimeout, SchedulerNow(), stored_.known);
+  registry_.emplace(timeout_, SchedulerNow(), stored_.known);
   known_version_ = registry_->known_version();
   assigned_.clear();
   steps_ = GroupSteps();
@@ -39,10 +39,10 @@ void PartitionSim::StartScheduler() {
 }
 
 void PartitionSim::SchedulerTick() {
-  loop_.After(kTimeout / 10, scheduler_, "tick", [this] { SchedulerTick(); });
+  loop_.After(timeout_ / 10, scheduler_, "tick", [this] { SchedulerTick(); });
   const absl::Duration now = SchedulerNow();
   for (const LostNode& lost : registry_->Tick(now)) {
-    if (loop_.now() < scheduler_started_ + kTimeout) {
+    if (loop_.now() < scheduler_started_ + timeout_) {
       checker_->Report(absl::StrCat("a scheduler that has just started calls ",
                                     lost.node.name, " dead"));
     }

@@ -24,8 +24,8 @@ TEST_P(PartitionSimTest, NothingIsLostTwiceThereOrTorn) {
   // A run in which nothing goes wrong says nothing.
   for (const char* name :
        {"faults.crashes", "faults.stops", "faults.cuts", "faults.isolations",
-        "messages.lost", "messages.repeated", "messages.late", "recruited",
-        "handed over", "generations", "called dead",
+        "faults.splits", "messages.lost", "messages.repeated", "messages.late",
+        "recruited", "handed over", "generations", "called dead",
         "scheduler dies after commit", "handed out beside a living one"}) {
     EXPECT_GT(counts[name], 0) << name;
   }

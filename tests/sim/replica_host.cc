@@ -1,5 +1,6 @@
 #include "tests/sim/replica_host.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,7 @@ void ReplicaHost::Make(uint64_t generation, bool empty) {
   generation_ = generation;
   assigned_ = false;
   stood_epoch_ = 0;
+  heard_epoch_ = 0;
   const auto make_store = [table = world_.options.table,
                            partition = world_.options.partition] {
     return MakeRowStore(table, Partitioning(table).PartitionRange(partition));
@@ -194,6 +196,9 @@ void ReplicaHost::BeginAttempt(uint64_t generation, RankName rank,
 
 void ReplicaHost::OnPeerMessage(uint64_t generation, PeerMessage message) {
   if (!Check(generation).ok()) return;
+  if (message.to == node_.incarnation) {
+    heard_epoch_ = std::max(heard_epoch_, message.epoch);
+  }
   Effects effects;
   partition_->OnPeerMessage(std::move(message), now(), &effects);
   Do(std::move(effects));
@@ -292,6 +297,11 @@ void ReplicaHost::Send(PeerMessage message) {
     }
     return text;
   });
+  if (std::holds_alternative<ConfirmRecords>(message.body) &&
+      message.epoch < heard_epoch_) {
+    world_.report(absl::StrCat(node_.name, " confirms in epoch ", message.epoch,
+                               ", and has heard of epoch ", heard_epoch_));
+  }
   const bool forwards = std::holds_alternative<ForwardRecord>(message.body);
   const SimNetwork::Counts before = world_.network->counts();
   world_.network->Send(

@@ -97,6 +97,7 @@ class ReplicaHost {
   uint64_t generation_ = 0;  // Of partition_; the highest one heard of.
   bool assigned_ = false;
   std::unique_ptr<Partition> partition_;
+  uint64_t heard_epoch_ = 0;  // The highest of a message.
   // As it stood last, in its epoch.
   uint64_t stood_epoch_ = 0;
   LogPosition stood_;

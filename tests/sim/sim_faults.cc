@@ -1,7 +1,9 @@
 #include "tests/sim/sim_faults.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,7 +11,8 @@ namespace seraph::testing {
 
 std::string SimFaultCounts::ToString() const {
   return absl::StrCat(crashes, " crashes, ", stops, " stops, ", cuts, " cuts, ",
-                      isolations, " isolations, ", slow_links, " slow links");
+                      isolations, " isolations, ", splits, " splits, ",
+                      slow_links, " slow links");
 }
 
 void SimFaults::At(absl::Duration when, SimLoop::Work work) {
@@ -46,11 +49,31 @@ void SimFaults::Plan(const SimFaultPlan& plan, std::vector<int> machines) {
     if (a == b) return;
     At(begin, [this, a, b, extra, end] { SlowOne(a, b, extra, end); });
   });
+  each(plan.splits, [&](absl::Duration begin, absl::Duration end) {
+    At(begin, [this, end] { Split(end); });
+  });
   each(plan.isolations, [&](absl::Duration begin, absl::Duration end) {
     const int direction = loop_.Below(4);
     At(begin, [this, machine = one(), direction, end] {
       Isolate(machine, direction, end);
     });
+  });
+}
+
+void SimFaults::Split(absl::Duration back) {
+  ++counts_.splits;
+  std::map<int, bool> sides;
+  for (int machine : machines_) sides[machine] = loop_.Happens(0.5);
+  std::vector<std::pair<int, int>> cut;
+  for (const auto& [a, side] : sides) {
+    for (const auto& [b, other] : sides) {
+      if (side == other) continue;
+      network_.Cut(a, b);
+      cut.emplace_back(a, b);
+    }
+  }
+  At(back, [this, cut] {
+    for (const auto& [a, b] : cut) network_.Mend(a, b);
   });
 }
 

@@ -22,12 +22,14 @@ struct SimFaultPlan {
   int stops = 0;       // As by SIGSTOP; SIGCONT follows.
   int cuts = 0;        // Of a link, half of them in one direction.
   int isolations = 0;  // Of a machine, from all others; half in one direction.
+  int splits = 0;      // Of the network, into two sides.
   int slow_links = 0;  // In one direction.
   absl::Duration slowest = absl::Milliseconds(150);
 };
 
 struct SimFaultCounts {
-  int crashes = 0, stops = 0, cuts = 0, isolations = 0, slow_links = 0;
+  int crashes = 0, stops = 0, cuts = 0, isolations = 0, splits = 0,
+      slow_links = 0;
 
   std::string ToString() const;
 };
@@ -56,6 +58,7 @@ class SimFaults {
   void CutOne(int a, int b, bool both, absl::Duration back);
   void SlowOne(int a, int b, absl::Duration extra, absl::Duration back);
   void Isolate(int machine, int direction, absl::Duration back);
+  void Split(absl::Duration back);
 
   SimLoop& loop_;
   SimNetwork& network_;

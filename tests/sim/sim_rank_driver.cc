@@ -17,7 +17,16 @@ using absl::Milliseconds;
 constexpr uint64_t kFarAhead = 1000;
 
 // What a stray request calls itself.
-enum class Stray { kGeneration, kIncarnation, kAttempt, kEpoch };
+enum class Stray {
+  kGeneration,
+  kIncarnation,
+  kAttempt,
+  kEpoch,
+  // Names that were good once, mostly; the server is watched.
+  kOlderEpoch,
+  kOlderAttempt,
+  kOlderGeneration,
+};
 
 template <typename Body>
 void Rename(Stray stray, Body* body) {
@@ -37,6 +46,17 @@ void Rename(Stray stray, Body* body) {
       for (auto& part : *body->mutable_parts()) {
         part.set_epoch(part.epoch() + kFarAhead);
       }
+      return;
+    case Stray::kOlderEpoch:
+      for (auto& part : *body->mutable_parts()) {
+        part.set_epoch(part.epoch() - 1);
+      }
+      return;
+    case Stray::kOlderGeneration:
+      header->mutable_job()->set_generation(header->job().generation() - 1);
+      return;
+    case Stray::kOlderAttempt:
+      header->mutable_rank()->set_attempt(header->rank().attempt() - 1);
       return;
   }
 }
@@ -274,7 +294,7 @@ void SimRankDriver::Send(const TableClient::Outgoing& outgoing) {
 
 void SimRankDriver::SendStray(const TableClient::Outgoing& outgoing) {
   v1::ExchangeRequest request = *outgoing.request;
-  const auto stray = static_cast<Stray>(loop_.Below(4));
+  const auto stray = static_cast<Stray>(loop_.Below(7));
   if (request.has_pull()) Rename(stray, request.mutable_pull());
   if (request.has_push()) Rename(stray, request.mutable_push());
   if (request.has_push_pull()) {
@@ -292,6 +312,7 @@ void SimRankDriver::SendStray(const TableClient::Outgoing& outgoing) {
       [this, alive = alive_, stray,
        who = who()](absl::StatusOr<v1::ExchangeReply> reply) {
         if (!*alive || !reply.ok() || !IsTaken(*reply)) return;
+        if (stray >= Stray::kOlderEpoch) return;
         static constexpr const char* kNames[] = {"generation", "incarnation",
                                                  "attempt", "epoch"};
         world_.checker->Report(absl::StrCat(

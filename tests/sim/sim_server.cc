@@ -117,9 +117,84 @@ void SimServer::Tick() {
   world_.loop->After(world_.lease / 40, machine_, "tick", [this] { Tick(); });
 }
 
+template <typename Body>
+void SimServer::Meet(const Body& body,
+                     const std::shared_ptr<std::vector<Met>>& met) {
+  const v1::RequestHeader& header = body.header();
+  for (const auto& part : body.parts()) {
+    const size_t place = met->size();
+    met->emplace_back();
+    for (const auto& job : jobs_->All()) {
+      if (job->name.id != header.job().id()) continue;
+      PartitionActor* actor = job->Find(part.table(), part.partition());
+      if (actor == nullptr) continue;
+      (*met)[place].generation = job->name.generation;
+      actor->Run(
+          [met, place, rank = header.rank().rank()](Partition* partition) {
+            if (partition == nullptr || !partition->holds()) return;
+            (*met)[place].epoch = partition->epoch();
+            (*met)[place].attempt = partition->state().rank(rank).attempt;
+          });
+    }
+  }
+}
+
+template <typename Body, typename Results>
+void SimServer::CheckTaken(const Body& body, const Results& results,
+                           const std::vector<Met>& met, size_t first) {
+  if (results.size() != body.parts_size()) return;
+  for (int i = 0; i < results.size(); ++i) {
+    if (results[i].code() != v1::PART_OK) continue;
+    const Met& here = met[first + i];
+    if (body.header().job().generation() < here.generation) {
+      world_.checker->Report(absl::StrCat(node_.name,
+                                          " takes a request of generation ",
+                                          body.header().job().generation(),
+                                          " in generation ", here.generation));
+    }
+    // Another life of the job may have begun since it came.
+    if (body.header().job().generation() != here.generation) continue;
+    if (body.parts(i).epoch() < here.epoch) {
+      world_.checker->Report(
+          absl::StrCat(node_.name, " takes a request of epoch ",
+                       body.parts(i).epoch(), " in epoch ", here.epoch));
+    }
+    if (body.header().rank().attempt() < here.attempt) {
+      world_.checker->Report(absl::StrCat(
+          node_.name, " takes a request of rank ", body.header().rank().rank(),
+          "'s attempt ", body.header().rank().attempt(), " where attempt ",
+          here.attempt, " has begun"));
+    }
+  }
+}
+
 void SimServer::Exchange(const v1::ExchangeRequest& request,
                          Then<v1::ExchangeReply> then) {
-  calls_->Exchange(request, [then](v1::ExchangeReply reply, auto hold) {
+  if (world_.stray == 0) {
+    return calls_->Exchange(
+        request,
+        [then](v1::ExchangeReply reply, auto hold) { then(std::move(reply)); });
+  }
+  // These come before the request in each partition's queue.
+  const auto met = std::make_shared<std::vector<Met>>();
+  if (request.has_push()) Meet(request.push(), met);
+  if (request.has_pull()) Meet(request.pull(), met);
+  if (request.has_push_pull()) {
+    Meet(request.push_pull().push(), met);
+    Meet(request.push_pull().pull(), met);
+  }
+  calls_->Exchange(request, [this, alive = alive_, request, met, then](
+                                v1::ExchangeReply reply, auto hold) {
+    if (!*alive) return;
+    if (reply.error_code() == 0) {
+      CheckTaken(request.push(), reply.push().results(), *met, 0);
+      CheckTaken(request.pull(), reply.pull().results(), *met, 0);
+      const auto& both = request.push_pull();
+      const auto& answers = reply.push_pull();
+      CheckTaken(both.push(), answers.push().results(), *met, 0);
+      CheckTaken(both.pull(), answers.pull().results(), *met,
+                 both.push().parts_size());
+    }
     then(std::move(reply));
   });
 }
@@ -165,41 +240,73 @@ SimServer::Then<Reply> SimServer::Watched(const char* what,
   };
 }
 
+template <typename Request, typename Reply, typename Method>
+void SimServer::Carry(const char* what, const Request& request, Method method,
+                      Then<Reply> then) {
+  ((*orders_).*method)(request, Watched(what, request, then));
+  if (world_.stray == 0 || !world_.loop->Happens(4 * world_.stray)) return;
+  // The same under a name that cannot be good any more.
+  Request stray = request;
+  const uint64_t generation = request.job().generation();
+  const int kind = world_.loop->Below(3);
+  constexpr bool kDrops = std::is_same_v<Request, v1::DropJobRequest>;
+  if (kind == 0) {
+    stray.set_incarnation(node_.incarnation + 1);
+  } else if (kind == 1 && terms_.highest() > 1) {
+    stray.set_term(terms_.highest() - 1);
+  } else if (kind == 2 && generation > 1 && !kDrops &&
+             !std::is_same_v<Request, v1::DropCutRequest> &&
+             generations_[request.job().id()] >= generation) {
+    stray.mutable_job()->set_generation(generation - 1);
+  } else {
+    return;
+  }
+  ++world_.counts["stray orders"];
+  ((*orders_).*method)(stray, [this, alive = alive_, what,
+                               kind](absl::StatusOr<Reply> reply) {
+    if (!*alive || !reply.ok()) return;
+    static constexpr const char* kNames[] = {"incarnation", "term",
+                                             "generation"};
+    world_.checker->Report(absl::StrCat(node_.name, " carries out an order (",
+                                        what, ") of another ", kNames[kind]));
+  });
+}
+
 void SimServer::AssignPartitions(const v1::AssignPartitionsRequest& request,
                                  Then<v1::AssignPartitionsReply> then) {
-  orders_->AssignPartitions(request, Watched("assign", request, then));
+  Carry("assign", request, &ReplicaCalls::AssignPartitions, then);
 }
 void SimServer::DropJob(const v1::DropJobRequest& request,
                         Then<v1::DropJobReply> then) {
-  orders_->DropJob(request, Watched("drop job", request, then));
+  Carry("drop job", request, &ReplicaCalls::DropJob, then);
 }
 void SimServer::Configure(const v1::ConfigureRequest& request,
                           Then<v1::ConfigureReply> then) {
-  orders_->Configure(request, Watched("configure", request, then));
+  Carry("configure", request, &ReplicaCalls::Configure, then);
 }
 void SimServer::Recruit(const v1::RecruitRequest& request,
                         Then<v1::RecruitReply> then) {
-  orders_->Recruit(request, Watched("recruit", request, then));
+  Carry("recruit", request, &ReplicaCalls::Recruit, then);
 }
 void SimServer::HandOver(const v1::HandOverRequest& request,
                          Then<v1::HandOverReply> then) {
-  orders_->HandOver(request, Watched("hand over", request, then));
+  Carry("hand over", request, &ReplicaCalls::HandOver, then);
 }
 void SimServer::BeginCut(const v1::BeginCutRequest& request,
                          Then<v1::BeginCutReply> then) {
-  orders_->BeginCut(request, Watched("begin cut", request, then));
+  Carry("begin cut", request, &ReplicaCalls::BeginCut, then);
 }
 void SimServer::TakeCut(const v1::TakeCutRequest& request,
                         Then<v1::TakeCutReply> then) {
-  orders_->TakeCut(request, Watched("take cut", request, then));
+  Carry("take cut", request, &ReplicaCalls::TakeCut, then);
 }
 void SimServer::WriteCut(const v1::WriteCutRequest& request,
                          Then<v1::WriteCutReply> then) {
-  orders_->WriteCut(request, Watched("write cut", request, then));
+  Carry("write cut", request, &ReplicaCalls::WriteCut, then);
 }
 void SimServer::DropCut(const v1::DropCutRequest& request,
                         Then<v1::DropCutReply> then) {
-  orders_->DropCut(request, Watched("drop cut", request, then));
+  Carry("drop cut", request, &ReplicaCalls::DropCut, then);
 }
 
 void SimServer::ReadLedger(const v1::ReadLedgerRequest& request,

@@ -77,9 +77,24 @@ class SimServer {
   class Peers;
 
   void Tick();
+  // What a request met, by part: those of the push, then those of the pull.
+  struct Met {
+    uint64_t generation = 0;
+    uint64_t epoch = 0;
+    uint32_t attempt = 0;  // The highest that has begun.
+  };
+  template <typename Body>
+  void Meet(const Body& body, const std::shared_ptr<std::vector<Met>>& met);
+  // Nothing is taken under an epoch or attempt that is over here.
+  template <typename Body, typename Results>
+  void CheckTaken(const Body& body, const Results& results,
+                  const std::vector<Met>& met, size_t first);
   // Whoever gets the answer to an order, with a look at whether it may be
   // carried out at all: one for another start of the server, of a scheduler
   // that was replaced or of an older generation may not.
+  template <typename Request, typename Reply, typename Method>
+  void Carry(const char* what, const Request& request, Method method,
+             Then<Reply> then);
   template <typename Request, typename Reply>
   Then<Reply> Watched(const char* what, const Request& request,
                       Then<Reply> then);

@@ -15,7 +15,7 @@ constexpr uint32_t kOnce = 1024;
 
 }  // namespace
 
-uint32_t WitnessJob::width() const {
+uint32_t WitnessJob::columns() const {
   uint32_t sum = 0;
   for (uint32_t n : steps) sum += n;
   return sum * epochs;
@@ -82,18 +82,47 @@ std::optional<uint32_t> WitnessJob::AttemptOf(float number) const {
   return static_cast<uint32_t>(number) - kOnce;
 }
 
+float WitnessJob::Share(uint32_t rank, Clock clock) const {
+  // Magnitudes so far apart that no other order gives the same sum.
+  const uint64_t bits = Draw(seed, {3, rank, clock.epoch, clock.step});
+  const float fraction = 1 + static_cast<float>(bits % 8191) / 8192;
+  return std::ldexp(bits & (uint64_t{1} << 40) ? fraction : -fraction,
+                    static_cast<int>(bits >> 50) % 20);
+}
+
+float WitnessJob::Folded(Clock clock, uint32_t table, Key key) const {
+  uint32_t longest = 0;
+  for (uint32_t n : steps) longest = std::max(longest, n);
+  float value = 0;
+  for (Clock at; at < clock && at.epoch < epochs;) {
+    std::optional<float> sum;
+    for (uint32_t rank = 0; rank < ranks(); ++rank) {
+      if (at.step >= steps[rank]) continue;
+      const std::vector<Key> keys = Pulled(rank, at.step, table);
+      if (!std::binary_search(keys.begin(), keys.end(), key)) continue;
+      const float share = Share(rank, at);
+      sum = sum.has_value() ? *sum + share : share;
+    }
+    if (sum.has_value()) value += *sum;
+    at = at.step + 1 < longest ? at.NextStep() : at.NextEpoch();
+  }
+  return value;
+}
+
 std::vector<float> WitnessJob::Values(uint32_t rank, Clock clock,
                                       uint32_t attempt, size_t n) const {
   std::vector<float> values(n * width());
   for (size_t i = 0; i < n; ++i) {
     values[i * width() + Column(rank, clock)] = Number(attempt);
+    if (width() > columns())
+      values[i * width() + columns()] = Share(rank, clock);
   }
   return values;
 }
 
 WitnessChecker::WitnessChecker(const WitnessJob& job) : job_(job) {
   for (const TableSpec& table : job.tables) cuts_.emplace_back(table);
-  lives_[1].columns.resize(job.width());
+  lives_[1].columns.resize(job.columns());
 }
 
 void WitnessChecker::Report(std::string error) {
@@ -102,7 +131,7 @@ void WitnessChecker::Report(std::string error) {
 
 WitnessChecker::Life& WitnessChecker::LifeOf(uint64_t generation) {
   Life& life = lives_[generation];
-  if (life.columns.empty()) life.columns.resize(job_.width());
+  if (life.columns.empty()) life.columns.resize(job_.columns());
   return life;
 }
 
@@ -182,7 +211,7 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
   Life& life = LifeOf(who.generation);
   const Instant began = life.pulls[{who.rank, who.attempt, clock}];
   const bool is_asp = job_.sync.spec.mode == SyncMode::kAsp;
-  std::vector<bool> must(job_.width());
+  std::vector<bool> must(job_.columns());
   for (uint32_t c = 0; c < must.size(); ++c) {
     const auto [rank, other] = job_.OfColumn(c);
     must[c] = MustHave(who, clock, rank, other) ||
@@ -195,6 +224,9 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
     CheckRows(where, &life, t, keys[t], rows[t], must,
               /*exactly=*/job_.sync.spec.mode == SyncMode::kBsp,
               /*remember=*/true);
+    if (job_.sync.spec.mode == SyncMode::kBsp) {
+      CheckFold(where, t, keys[t], rows[t], clock);
+    }
     if (job_.sync.spec.mode == SyncMode::kSsp) {
       CheckBound(where, who, clock, rows[t]);
     }
@@ -204,7 +236,7 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
       const uint32_t partition =
           cuts_[t].PartitionOf(ToMixedKey(job_.tables[t], keys[t][i]));
       for (uint32_t c = 0; c < must.size(); ++c) {
-        if (rows[t][i * must.size() + c] != 0) continue;
+        if (rows[t][i * job_.width() + c] != 0) continue;
         const auto place = life.columns[c].places.find({t, partition});
         if (place == life.columns[c].places.end()) continue;
         if (place->second.seen >= began) continue;
@@ -220,13 +252,28 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
   }
 }
 
+void WitnessChecker::CheckFold(const std::string& where, uint32_t table,
+                               const std::vector<Key>& keys,
+                               absl::Span<const float> rows, Clock clock) {
+  const uint32_t width = job_.width();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const float wanted = job_.Folded(clock, table, keys[i]);
+    const float found = rows[i * width + job_.columns()];
+    if (found == wanted) continue;
+    Report(absl::StrCat(where, "table ", table, ", key ", keys[i],
+                        ": the ranks' shares add up to ", found, " instead of ",
+                        wanted));
+    return;
+  }
+}
+
 void WitnessChecker::CheckBound(const std::string& where, const Who& who,
                                 Clock clock, absl::Span<const float> rows) {
   // Where a rank begins anew some partitions may have its entry of this clock
   // already, so that others were let go by them.
   const uint64_t ahead = job_.sync.spec.staleness + (who.attempt > 1);
   const uint32_t width = job_.width();
-  for (uint32_t c = 0; c < width; ++c) {
+  for (uint32_t c = 0; c < job_.columns(); ++c) {
     const auto [rank, other] = job_.OfColumn(c);
     if (other.epoch < clock.epoch ||
         (other.epoch == clock.epoch && other.step <= clock.step + ahead)) {
@@ -254,7 +301,7 @@ void WitnessChecker::CheckRows(const std::string& where, Life* life,
         .push_back(i);
   }
   for (const auto& [partition, indices] : by_partition) {
-    for (uint32_t c = 0; c < width; ++c) {
+    for (uint32_t c = 0; c < job_.columns(); ++c) {
       const auto [rank, clock] = job_.OfColumn(c);
       Column& column = life->columns[c];
       const std::string entry =
@@ -331,24 +378,40 @@ void WitnessChecker::CheckRows(const std::string& where, Life* life,
 void WitnessChecker::Final(uint64_t generation, uint32_t table, uint32_t epochs,
                            const std::map<Key, std::vector<float>>& rows) {
   ++now_;
-  std::vector<bool> must(job_.width());
+  std::vector<bool> must(job_.columns());
   for (uint32_t c = 0; c < must.size(); ++c) {
     must[c] = job_.OfColumn(c).second.epoch < epochs;
   }
   CheckAll("at the end: ", &LifeOf(generation), table, rows, must,
            /*remember=*/true);
+  CheckFoldOf("at the end: ", table, rows, {epochs, 0});
 }
 
 void WitnessChecker::Cut(uint64_t generation, const std::string& name,
                          const std::vector<Clock>& cut, uint32_t table,
                          const std::map<Key, std::vector<float>>& rows) {
-  std::vector<bool> must(job_.width());
+  std::vector<bool> must(job_.columns());
   for (uint32_t c = 0; c < must.size(); ++c) {
     const auto [rank, clock] = job_.OfColumn(c);
     must[c] = clock < cut[rank];
   }
   CheckAll(absl::StrCat(name, ": "), &LifeOf(generation), table, rows, must,
            /*remember=*/false);
+  CheckFoldOf(absl::StrCat(name, ": "), table, rows,
+              *std::min_element(cut.begin(), cut.end()));
+}
+
+void WitnessChecker::CheckFoldOf(const std::string& where, uint32_t table,
+                                 const std::map<Key, std::vector<float>>& rows,
+                                 Clock clock) {
+  if (job_.sync.spec.mode != SyncMode::kBsp) return;
+  std::vector<Key> keys;
+  std::vector<float> values;
+  for (const auto& [key, row] : rows) {
+    keys.push_back(key);
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  CheckFold(where, table, keys, values, clock);
 }
 
 void WitnessChecker::CheckAll(const std::string& where, Life* life,
@@ -359,7 +422,7 @@ void WitnessChecker::CheckAll(const std::string& where, Life* life,
   std::vector<float> values;
   // Also those that should exist and do not.
   std::set<Key> all;
-  for (uint32_t c = 0; c < job_.width(); ++c) {
+  for (uint32_t c = 0; c < job_.columns(); ++c) {
     const auto [rank, clock] = job_.OfColumn(c);
     for (Key key : job_.Pulled(rank, clock.step, table)) all.insert(key);
   }

@@ -35,7 +35,11 @@ struct WitnessJob {
   bool fickle = false;
 
   uint32_t ranks() const { return steps.size(); }
-  uint32_t width() const;  // Of the steps and epochs.
+  uint32_t columns() const;  // Of entries: of the steps and epochs.
+  // In bsp a further one, in which all ranks push and the order counts.
+  uint32_t width() const {
+    return columns() + (sync.spec.mode == SyncMode::kBsp ? 1 : 0);
+  }
   // Clocks of batches, not of the entries that end an epoch.
   uint32_t Column(uint32_t rank, Clock clock) const;
   std::pair<uint32_t, Clock> OfColumn(uint32_t column) const;
@@ -46,6 +50,11 @@ struct WitnessJob {
   std::vector<Key> Pulled(uint32_t rank, uint32_t step, uint32_t table) const;
   std::vector<Key> Pushed(uint32_t rank, Clock clock, uint32_t attempt,
                           uint32_t table) const;
+  // What a rank pushes to the last column in bsp, for every key.
+  float Share(uint32_t rank, Clock clock) const;
+  // What is in the last column of a key when the clocks before `clock` are:
+  // each clock's shares folded by rank, in order of the clocks.
+  float Folded(Clock clock, uint32_t table, Key key) const;
   // [n * width()] of n pushed keys.
   std::vector<float> Values(uint32_t rank, Clock clock, uint32_t attempt,
                             size_t n) const;
@@ -132,6 +141,12 @@ class WitnessChecker {
   void CheckRows(const std::string& where, Life* life, uint32_t table,
                  const std::vector<Key>& keys, absl::Span<const float> rows,
                  const std::vector<bool>& must, bool exactly, bool remember);
+  // bsp: the last column.
+  void CheckFold(const std::string& where, uint32_t table,
+                 const std::vector<Key>& keys, absl::Span<const float> rows,
+                 Clock clock);
+  void CheckFoldOf(const std::string& where, uint32_t table,
+                   const std::map<Key, std::vector<float>>& rows, Clock clock);
   void CheckAll(const std::string& where, Life* life, uint32_t table,
                 const std::map<Key, std::vector<float>>& rows,
                 const std::vector<bool>& must, bool remember);

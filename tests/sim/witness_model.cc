@@ -68,8 +68,9 @@ absl::Status WitnessModel::Score(const Batch& batch, const BatchKeys& keys,
   checker_.PullEnds(who_, clock, keys.tables, rows);
   for (uint32_t t = 0; t < tables_.size(); ++t) {
     for (size_t i = 0; i < rows[t].size(); ++i) {
-      if (rows[t][i] == 0) continue;
-      const auto [rank, other] = job_.OfColumn(i % job_.width());
+      const uint32_t column = i % job_.width();
+      if (rows[t][i] == 0 || column >= job_.columns()) continue;
+      const auto [rank, other] = job_.OfColumn(column);
       saw_later_ = saw_later_ || other >= clock;
     }
   }
