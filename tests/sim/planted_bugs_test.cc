@@ -43,7 +43,7 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(ReadUnconfirmed, RunPartitionSim),
       SERAPH_PLANTED(SnapshotWhileWriting, RunPartitionSim),
       SERAPH_PLANTED(AllDeadAtSchedulerStart, RunPartitionSim),
-      SERAPH_PLANTED(OrderFillsNewIncarnation, RunPartitionSim),
+      SERAPH_PLANTED(OrderFillsNewIncarnation, RunClusterSim),
       SERAPH_PLANTED(RepeatRestore, RunPartitionSim),
       SERAPH_PLANTED(DiscardDivergentAtOnce, RunPartitionSim, "holds nothing"),
       SERAPH_PLANTED(PromoteWithoutCollecting, RunPartitionSim),
