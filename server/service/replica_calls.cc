@@ -255,7 +255,13 @@ void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
         std::vector<Clock> clocks;
         for (const seraph::Done& one : all) {
           if (!one.status.ok()) return done(one.status);
-          Raise(one.clocks, &clocks);
+          // A rank may stand at a clock in one and behind its epoch in another:
+          // the manifest has one clock for all.
+          if (!clocks.empty() && one.clocks != clocks) {
+            return done(absl::AbortedError(
+                "the copies of two partitions are of different clocks"));
+          }
+          clocks = one.clocks;
         }
         v1::TakeCutReply reply;
         ClocksToProto(clocks, reply.mutable_clocks());
