@@ -225,6 +225,7 @@ TEST_F(JobDirectoryTest, OrdersWaitForARestore) {
                    {Order(0, 2, ReplicaDuty::kCollect)},
                    [&](auto states) { answer = states.status(); });
   EXPECT_THAT(answer, StatusIs(absl::StatusCode::kUnavailable));
+  executor_.RunAll();  // No file may be worked on when the directory goes.
 }
 
 TEST_F(JobDirectoryTest, TheHighestEpochIsRememberedAfterADrop) {
