@@ -123,6 +123,7 @@ void ChildProcess::Reap(int options) {
   if (pid < 0) {
     end_ = "is gone";
   } else if (WIFSIGNALED(status)) {
+    killed_ = true;
     const int number = WTERMSIG(status);
     end_ = absl::StrCat("was killed by signal ", number, " (",
                         sigdescr_np(number), ")");

@@ -45,6 +45,9 @@ class ChildProcess {
   // (Killed)"; nullopt while it runs.
   const std::optional<std::string>& Poll();
 
+  // Whether it ended by a signal: somebody else's doing.
+  bool killed() const { return killed_; }
+
   // Sends a signal to its process group; nothing if it has ended.
   void Signal(int number);
 
@@ -64,6 +67,7 @@ class ChildProcess {
   const std::string log_path_;
   const pid_t pid_;
   std::optional<std::string> end_;
+  bool killed_ = false;
 };
 
 }  // namespace seraph

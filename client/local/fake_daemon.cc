@@ -9,6 +9,7 @@
 //   silent           never becomes ready
 //   late-death       becomes ready and ends with code 9 when the file
 //                    "<folder>/die" appears
+//   killed-once      kills itself at its first start
 #include <signal.h>
 #include <unistd.h>
 
@@ -51,6 +52,11 @@ int main(int argc, char** argv) {
   if (behaviour == "dies") {
     for (int i = 1; i <= 30; ++i) std::printf("line %d\n", i);
     return 7;
+  }
+  const std::filesystem::path killed = ready.string() + ".killed";
+  if (behaviour == "killed-once" && !std::filesystem::exists(killed)) {
+    std::ofstream(killed) << "now";
+    raise(SIGKILL);
   }
   signal(
       SIGTERM, behaviour == "stubborn" ? SIG_IGN : [](int) { stopped = 1; });

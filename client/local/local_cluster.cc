@@ -150,7 +150,7 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
   std::vector<std::string> addresses;
   while (true) {
     // Before the ready files: one that ended after it was ready is noticed.
-    SERAPH_RETURN_IF_ERROR(Check());
+    SERAPH_RETURN_IF_ERROR(ReviveKilled().status());
     while (from + addresses.size() < daemons_.size()) {
       const ChildProcess& next = *daemons_[from + addresses.size()].process;
       std::optional<std::string> address = ReadLine(ReadyFile(next.name()));
@@ -197,7 +197,7 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::Revive() {
     if (!end.has_value()) continue;
     if (daemon.restarts >= options_.restarts) return ErrorOf(daemon, *end);
     ++daemon.restarts;
-    if (&daemon == &daemons_.front()) {
+    if (&daemon == &daemons_.front() && !scheduler_address_.empty()) {
       // Where everybody looks for it.
       for (std::string& argument : daemon.command.argv) {
         if (argument == kAnyPort) argument = scheduler_address_;
@@ -211,6 +211,16 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::Revive() {
                             ChildProcess::Start(daemon.command));
   }
   return done;
+}
+
+absl::StatusOr<std::vector<std::string>> LocalCluster::ReviveKilled() {
+  for (const Daemon& daemon : daemons_) {
+    const std::optional<std::string>& end = daemon.process->Poll();
+    if (end.has_value() && !daemon.process->killed()) {
+      return ErrorOf(daemon, *end);
+    }
+  }
+  return Revive();
 }
 
 void LocalCluster::Stop() {

@@ -62,6 +62,10 @@ class LocalCluster {
   // Errors: as Check, for a daemon that has ended too often.
   absl::StatusOr<std::vector<std::string>> Revive();
 
+  // The same of daemons that a signal ended. One that ended by itself while it
+  // started would do so again: an error, as of Check.
+  absl::StatusOr<std::vector<std::string>> ReviveKilled();
+
   // Ends all daemons, workers and servers before the scheduler: asks them, and
   // kills those that still run after the timeout, or when the user asks to stop
   // from now on. Removes the folder. Returns when nothing runs any more.

@@ -160,6 +160,17 @@ TEST_F(LocalClusterTest, StartsDaemonsAgainThatEndedBeforeTheirTime) {
                              HasSubstr((*cluster)->scheduler_address()))));
 }
 
+TEST_F(LocalClusterTest, OneThatIsKilledWhileItStartsIsStartedAgain) {
+  Behave("SCHEDULER", "killed-once");
+  Behave("SERVER_0", "killed-once");
+  options_.restarts = 1;
+  auto cluster = LocalCluster::Start(options_, &interrupt_);
+  ASSERT_THAT(cluster, IsOk());
+  EXPECT_THAT((*cluster)->Check(), IsOk());
+  EXPECT_TRUE(std::filesystem::exists((*cluster)->folder() +
+                                      "/scheduler.ready.killed"));
+}
+
 TEST_F(LocalClusterTest, GivesUpOnADaemonThatEndsAgainAndAgain) {
   Behave("SERVER_0", "late-death");
   options_.restarts = 2;

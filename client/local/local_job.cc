@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/render/progress_renderer.h"
 #include "client/rpc/job_lookup.h"
+#include "common/cluster/node_identity.h"
 #include "common/status/status_macros.h"
 
 namespace seraph {
@@ -59,12 +60,18 @@ class LocalJob {
   absl::Status WaitForNodes() {
     const absl::Duration end = env_.clock->Now() + options_.start_timeout;
     while (true) {
-      SERAPH_RETURN_IF_ERROR(cluster_->Check());
-      SERAPH_ASSIGN_OR_RETURN(const ClusterView view,
-                              client_->DescribeCluster());
-      const int alive = std::count_if(
-          view.nodes.begin(), view.nodes.end(),
-          [](const NodeView& node) { return node.state == "ALIVE"; });
+      SERAPH_RETURN_IF_ERROR(Note(cluster_->ReviveKilled()));
+      const absl::StatusOr<ClusterView> view = client_->DescribeCluster();
+      // A scheduler that was killed is there again in a moment.
+      if (!view.ok() && !absl::IsUnavailable(view.status())) {
+        return view.status();
+      }
+      const int alive =
+          !view.ok() ? 0
+                     : std::count_if(view->nodes.begin(), view->nodes.end(),
+                                     [](const NodeView& node) {
+                                       return node.state == "ALIVE";
+                                     });
       if (alive >= options_.servers + options_.workers) {
         return absl::OkStatus();
       }
@@ -82,8 +89,7 @@ class LocalJob {
   }
 
   absl::Status Train() {
-    const absl::StatusOr<std::string> id =
-        client_->SubmitJob(SubmissionOf(job_, ""));
+    const absl::StatusOr<std::string> id = Submit();
     result_.refused = id.status().code() == absl::StatusCode::kInvalidArgument;
     if (!id.ok()) return id.status();
     result_.job.id = *id;
@@ -110,11 +116,27 @@ class LocalJob {
     }
   }
 
+  // Again, under the same name, where the scheduler died over it.
+  absl::StatusOr<std::string> Submit() {
+    const JobSubmission submission =
+        SubmissionOf(job_, absl::StrCat("run-", absl::Hex(NewIncarnation())));
+    const absl::Duration end = env_.clock->Now() + kSilencePatience;
+    while (true) {
+      absl::StatusOr<std::string> id = client_->SubmitJob(submission);
+      if (!absl::IsUnavailable(id.status()) || env_.clock->Now() >= end ||
+          env_.interrupt->WaitFor(kPollInterval)) {
+        return id;
+      }
+      SERAPH_RETURN_IF_ERROR(Revive());
+    }
+  }
+
   // A daemon that ends before its time is no end of the job: it goes on.
-  absl::Status Revive() {
-    SERAPH_ASSIGN_OR_RETURN(const std::vector<std::string> done,
-                            cluster_->Revive());
-    for (const std::string& note : done) progress_.Note(note);
+  absl::Status Revive() { return Note(cluster_->Revive()); }
+
+  absl::Status Note(const absl::StatusOr<std::vector<std::string>>& revived) {
+    if (!revived.ok()) return revived.status();
+    for (const std::string& note : *revived) progress_.Note(note);
     return absl::OkStatus();
   }
 

@@ -2,12 +2,30 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/checkpoint/checkpoint_folder.h"
 #include "common/io/posix_blob_folder.h"
 #include "common/status/status_macros.h"
 #include "server/checkpoint/restore_partition.h"
 
 namespace seraph {
+
+namespace {
+
+// Whatever keeps a file of a checkpoint from being read, the checkpoint before
+// it is used. What is not of the files stays: no memory, or a restore that was
+// called off.
+absl::Status OfTheCheckpoint(const absl::Status& status) {
+  if (absl::IsDataLoss(status) || absl::IsNotFound(status) ||
+      absl::IsResourceExhausted(status) || absl::IsCancelled(status) ||
+      absl::IsAborted(status)) {
+    return status;
+  }
+  return absl::DataLossError(absl::StrCat(
+      status.message(), "; the checkpoint cannot be used, an older one is"));
+}
+
+}  // namespace
 
 CheckpointFiles::CheckpointFiles(OpenFolder open)
     : open_(open != nullptr ? std::move(open) : [](const std::string& path) {
@@ -18,18 +36,20 @@ absl::StatusOr<std::unique_ptr<PartitionState>> CheckpointFiles::Restore(
     const std::string& directory, const std::string& manifest,
     const PartitionOptions& options, const KeyRange& range) {
   const std::unique_ptr<BlobFolder> folder = open_(directory);
-  SERAPH_ASSIGN_OR_RETURN(const CheckpointManifest read,
-                          CheckpointFolder(folder.get()).Read(manifest));
+  const absl::StatusOr<CheckpointManifest> read =
+      CheckpointFolder(folder.get()).Read(manifest);
+  if (!read.ok()) return OfTheCheckpoint(read.status());
   RestoreTarget target;
   target.table = options.table_index;
   target.spec = options.table;
   target.range = range;
   target.is_ledger = options.is_ledger;
   target.bsp = options.sync.spec.mode == SyncMode::kBsp;
-  SERAPH_ASSIGN_OR_RETURN(RestoredPartition restored,
-                          RestorePartition(folder.get(), read, target));
-  return std::make_unique<PartitionState>(options, std::move(restored.store),
-                                          restored.cut);
+  absl::StatusOr<RestoredPartition> restored =
+      RestorePartition(folder.get(), *read, target);
+  if (!restored.ok()) return OfTheCheckpoint(restored.status());
+  return std::make_unique<PartitionState>(options, std::move(restored->store),
+                                          restored->cut);
 }
 
 Partition::Since CheckpointFiles::SinceOf(const JobName& job,

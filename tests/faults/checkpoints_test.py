@@ -81,7 +81,7 @@ class CheckpointsTest(FaultTest):
 
     def test_damaged_files_are_refused_by_name(self):
         """The one before is used; with none left the job starts anew."""
-        for damage in ("flip", "cut", "remove"):
+        for damage in ("flip", "cut", "remove", "folder"):
             with self.subTest(damage=damage), FaultCluster(
                     self.folder, servers=2, workers=2) as cluster:
                 job = self.job(epochs=30, checkpoint=self.CHECKPOINT,
@@ -107,6 +107,10 @@ class CheckpointsTest(FaultTest):
     def harm(self, path, damage):
         if damage == "remove":
             os.remove(path)
+            return
+        if damage == "folder":  # Something that cannot be read at all.
+            os.remove(path)
+            os.mkdir(path)
             return
         with open(path, "r+b") as file:
             size = os.path.getsize(path)

@@ -169,7 +169,7 @@ absl::StatusOr<std::shared_ptr<JobRun>> TaskService::FindRun(
 
 absl::StatusOr<JobMemory> TaskService::Reserve(
     const JobOrder& order, const JobRun* run,
-    absl::Span<const uint32_t> ranks) const {
+    absl::Span<const uint32_t> ranks) {
   const uint64_t limit = options_.memory_limit_bytes;
   // A rank holds one group of records that are shuffled with each other, and
   // no more than its share of the data.
@@ -181,12 +181,13 @@ absl::StatusOr<JobMemory> TaskService::Reserve(
   const uint64_t wanted =
       run != nullptr ? run->BytesWith(ranks) : memory.rank_bytes * ranks.size();
   uint64_t taken = std::min(kProcessBytes, limit / 2);
-  {
-    MutexLock lock(&mu_);
-    for (const auto& [id, job] : jobs_) {
-      if (id == order.job) continue;  // Its older generation goes.
-      taken += job->BytesWith({});
-    }
+  MutexLock lock(&mu_);
+  for (const auto& [id, job] : jobs_) {
+    if (id == order.job) continue;  // Its older generation goes.
+    taken += job->BytesWith({});
+  }
+  for (const auto& [id, bytes] : beginning_) {
+    if (id != order.job) taken += bytes;
   }
   if (taken + wanted > limit) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -199,9 +200,17 @@ absl::StatusOr<JobMemory> TaskService::Reserve(
         ") are left; raise it, lower data.options.group_bytes, or use more "
         "workers"));
   }
-  // Records that may stay in memory from epoch to epoch: half of what is left,
-  // so that the next job finds something too.
-  memory.cache_bytes = (limit - taken - wanted) / 2;
+  // Records that may stay in memory from epoch to epoch: all that there are,
+  // and no more than half of what is left, so that the next job finds something
+  // too. A quarter of it is for the validation (JobRun).
+  const uint64_t train = RecordBytes(order.train, order.spec.data.format);
+  const uint64_t validation =
+      order.validation.has_value()
+          ? RecordBytes(*order.validation, order.spec.data.format)
+          : 0;
+  memory.cache_bytes = std::min<uint64_t>((limit - taken - wanted) / 2,
+                                          train + train / 2 + 4 * validation);
+  if (run == nullptr) beginning_[order.job] = wanted + memory.cache_bytes;
   return memory;
 }
 
@@ -217,10 +226,13 @@ absl::StatusOr<v1::RunRanksReply> TaskService::DoRunRanks(
   SERAPH_ASSIGN_OR_RETURN(const JobMemory memory,
                           Reserve(order, run.get(), ranks));
   if (run == nullptr) {
-    SERAPH_ASSIGN_OR_RETURN(
-        run, JobRun::Create(std::move(order), memory, options_.parts));
+    absl::StatusOr<std::unique_ptr<JobRun>> created =
+        JobRun::Create(std::move(order), memory, options_.parts);
     std::shared_ptr<JobRun> replaced;  // Waits for its ranks without the lock.
     MutexLock lock(&mu_);
+    beginning_.erase(id);
+    if (!created.ok()) return created.status();
+    run = *std::move(created);
     SERAPH_RETURN_IF_ERROR(CheckNotStopped(id, generation));
     std::shared_ptr<JobRun>& place = jobs_[id];
     if (place != nullptr && place->generation() >= generation) {

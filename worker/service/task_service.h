@@ -85,7 +85,7 @@ class TaskService final : public v1::Tasks::CallbackService {
   // What a job may take here with these ranks. `run`: where it is here already.
   // Errors: ResourceExhausted where its ranks do not fit.
   absl::StatusOr<JobMemory> Reserve(const JobOrder& order, const JobRun* run,
-                                    absl::Span<const uint32_t> ranks) const
+                                    absl::Span<const uint32_t> ranks)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<v1::RunRanksReply> DoRunRanks(
       const v1::RunRanksRequest& request) ABSL_LOCKS_EXCLUDED(mu_);
@@ -100,6 +100,8 @@ class TaskService final : public v1::Tasks::CallbackService {
   mutable Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::map<std::string, std::shared_ptr<JobRun>> jobs_ ABSL_GUARDED_BY(mu_);
+  // Bytes of jobs whose JobRun is being made.
+  std::map<std::string, uint64_t> beginning_ ABSL_GUARDED_BY(mu_);
   // The highest generation that was stopped, of each job: an order that comes
   // late does not start it again.
   std::map<std::string, uint64_t> stopped_ ABSL_GUARDED_BY(mu_);
