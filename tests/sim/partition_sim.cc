@@ -172,8 +172,15 @@ void PartitionSim::Begin() {
   world_.report = [this](std::string problem) {
     checker_->Report(std::move(problem));
   };
-  world_.acknowledged = [this](uint64_t generation, uint32_t rank,
-                               Clock clock) {
+  world_.acknowledged = [this](uint64_t generation, uint64_t epoch,
+                               uint32_t rank, Clock clock) {
+    const auto members = members_of_.find({generation, epoch});
+    if (members != members_of_.end() && members->second < world_.min_in_sync) {
+      checker_->Report(absl::StrCat("entry ", ToString(clock), " of rank ",
+                                    rank, " is acknowledged in epoch ", epoch,
+                                    ", which has ", members->second,
+                                    " members"));
+    }
     CheckHeld("acknowledged", generation, rank, clock);
   };
   world_.answered = [this](uint64_t generation,

@@ -36,6 +36,11 @@ std::string PartitionSim::Standing() {
   return text;
 }
 
+void PartitionSim::RememberMembers() {
+  members_of_[{stored_.generation, stored_.group->epoch}] =
+      stored_.group->members.size();
+}
+
 void PartitionSim::CheckHeld(const char* how, uint64_t generation,
                              uint32_t rank, Clock clock) {
   if (generation != stored_.generation || !stored_.group.has_value()) return;

@@ -157,6 +157,9 @@ class PartitionSim {
   bool AllDone() const;
   std::string Standing();
 
+  // How many members each epoch has, for what is acknowledged in it.
+  void RememberMembers();
+
   // What somebody is told of is with everybody who may be promoted by the
   // record.
   void CheckHeld(const char* how, uint64_t generation, uint32_t rank,
@@ -200,6 +203,8 @@ class PartitionSim {
   std::vector<std::vector<Life>> lives_;  // By rank.
 
   Stored stored_;
+  // By generation and epoch.
+  std::map<std::pair<uint64_t, uint64_t>, size_t> members_of_;
   bool exporting_ = false;
   std::optional<std::map<Key, std::vector<float>>> exported_;
   // Members that there must be: those that came in, without those whose loss

@@ -167,6 +167,7 @@ void PartitionSim::Work() {
   }
   if (steps.record_changed) {
     stored_.group = group_->record();
+    RememberMembers();
     const GroupRecord& group = *stored_.group;
     const int members = group.members.size();
     if (whole_ && members < expected_) {
@@ -224,6 +225,7 @@ void PartitionSim::Place(const std::vector<Node>& alive) {
   }
   group_.emplace(0, 0, members);
   stored_.group = group_->record();
+  RememberMembers();
   expected_ = members.size();
   whole_ = false;
   assigned_.clear();

@@ -151,14 +151,14 @@ void ReplicaHost::Push(uint64_t generation, PushMessage message,
     return then(status);
   }
   message.ticket = ++last_ticket_;
-  answers_[message.ticket] =
-      [this, generation, rank = *message.rank, clock = message.clock,
-       then = std::move(then)](absl::StatusOr<Answer> answer) {
-        if (answer.ok() && answer->outcome.code == PartCode::kOk) {
-          world_.acknowledged(generation, rank.rank, clock);
-        }
-        then(std::move(answer));
-      };
+  answers_[message.ticket] = [this, generation, rank = *message.rank,
+                              clock = message.clock, then = std::move(then)](
+                                 absl::StatusOr<Answer> answer) {
+    if (answer.ok() && answer->outcome.code == PartCode::kOk) {
+      world_.acknowledged(generation, partition_->epoch(), rank.rank, clock);
+    }
+    then(std::move(answer));
+  };
   Effects effects;
   partition_->Push(std::move(message), now(), &effects);
   Do(std::move(effects));

@@ -38,7 +38,8 @@ struct ReplicaWorld {
   std::function<void(int machine)> dies;
 
   // For the checks: what a primary is about to say, and what is wrong.
-  std::function<void(uint64_t generation, uint32_t rank, Clock clock)>
+  std::function<void(uint64_t generation, uint64_t epoch, uint32_t rank,
+                     Clock clock)>
       acknowledged;
   std::function<void(uint64_t generation, const std::vector<float>& rows)>
       answered;
