@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/log/log.h"
 #include "common/rpc/grpc_status.h"
 #include "common/status/status_macros.h"
 #include "scheduler/service/order_codec.h"
@@ -38,6 +39,13 @@ void FinishEpochCall::OnReadDone(bool ok) {
   }
   const absl::StatusOr<bool> read_on = Take(request_);
   if (!read_on.ok()) {
+    if (!absl::IsInvalidArgument(read_on.status())) {
+      // Of the spool: a full disk, mostly. The rank sends its share again.
+      spdlog::warn(
+          "share.not_kept job={} rank={} epoch={} status={} next=retry",
+          shared_event_.job.id, shared_event_.share.rank.rank,
+          shared_event_.share.epoch, LogValue(read_on.status()));
+    }
     FinishOnce(shared_, read_on.status());
   } else if (*read_on) {
     request_.Clear();
