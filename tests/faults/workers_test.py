@@ -91,8 +91,11 @@ class WorkersTest(FaultTest):
             name = self.submit(cluster, job)
             self.under_way(cluster, name)
             self.assertEqual(cluster.terminate("worker-0"), 0)
+            self.told(cluster, name,
+                      f"worker {cluster.addresses['worker-0']} drains")
             status = self.succeed(cluster, name)
-        self.check_same_model(cluster, job, status, recoveries=1)
+        self.check_same_model(cluster, job, status)
+        self.assertEqual(status["recoveries"], 0, "nothing was lost")
 
     def test_ssp_and_asp_lose_no_example(self):
         for mode in ("ssp", "asp"):
