@@ -45,7 +45,7 @@ class ChildProcess {
   // (Killed)"; nullopt while it runs.
   const std::optional<std::string>& Poll();
 
-  // Whether it ended by a signal: somebody else's doing.
+  // Whether it ended by a signal, and not with an exit code of its own.
   bool killed() const { return killed_; }
 
   // Sends a signal to its process group; nothing if it has ended.

@@ -106,12 +106,13 @@ class PartitionMap {
   void TakeRecruited(const RecruitReplica& order, const Recruited& recruited);
   void TakeHandedOver(const HandOver& order);
 
-  // The order was answered with an error that no repeat mends, or with none
-  // for too long. Time limits (DEADLINE_EXCEEDED, UNAVAILABLE) of recruits are
-  // for the caller to repeat.
   // Whether the server has a duty in the present epochs of that order, and
   // every partition of them another member.
   bool CanDoWithout(uint64_t server, const ConfigureReplicas& order) const;
+
+  // The order was answered with an error that no repeat mends, or with none
+  // for too long. Time limits (DEADLINE_EXCEEDED, UNAVAILABLE) of recruits are
+  // for the caller to repeat.
   void FailConfigure(const Node& to, const ConfigureReplicas& order,
                      absl::Duration now);
   void FailRecruit(const RecruitReplica& order, absl::Duration now);

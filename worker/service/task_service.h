@@ -82,7 +82,8 @@ class TaskService final : public v1::Tasks::CallbackService {
   // Errors: FailedPrecondition where the generation is over here.
   absl::StatusOr<std::shared_ptr<JobRun>> FindRun(const v1::JobRef& job) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  // What a job may take here with these ranks. `run`: where it is here already.
+  // What a job may take here with these ranks; of one that is not here yet it
+  // counts as taken from now on. `run`: where it is here already.
   // Errors: ResourceExhausted where its ranks do not fit.
   absl::StatusOr<JobMemory> Reserve(const JobOrder& order, const JobRun* run,
                                     absl::Span<const uint32_t> ranks)
