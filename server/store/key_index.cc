@@ -8,19 +8,12 @@ namespace {
 
 constexpr size_t kFirstEntries = 16;
 
-// The loader puts it somewhere else in each process.
-uint64_t ProcessSalt() {
-  static const char somewhere = 0;
-  return reinterpret_cast<uintptr_t>(&somewhere) * 0xbf58476d1ce4e5b9;
-}
-
 int ShiftOf(size_t entries) { return 64 - std::countr_zero(entries); }
 
 }  // namespace
 
 KeyIndex::KeyIndex()
-    : salt_(ProcessSalt()),
-      entries_(std::make_unique<Entry[]>(kFirstEntries)),
+    : entries_(std::make_unique<Entry[]>(kFirstEntries)),
       mask_(kFirstEntries - 1),
       shift_(ShiftOf(kFirstEntries)) {}
 

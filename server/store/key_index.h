@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/hash/hash.h"
 #include "common/base/key.h"
 
 namespace seraph {
@@ -47,18 +48,13 @@ class KeyIndex {
     uint32_t row = kMissing;
   };
 
-  // Its place, if that is free: the upper bits of a product that every bit of
-  // the key has a part in.
-  size_t Home(Key key) const {
-    const auto product =
-        static_cast<unsigned __int128>(key ^ salt_) * 0x9e3779b97f4a7c15;
-    return static_cast<uint64_t>((product >> 64) ^ product) >> shift_;
-  }
+  // Its place, if that is free: the upper bits of a hash that is another one in
+  // each process.
+  size_t Home(Key key) const { return absl::Hash<Key>()(key) >> shift_; }
 
   void Place(Key key, uint32_t row);
   void Grow();
 
-  const uint64_t salt_;  // Of the process: nobody can choose keys that collide.
   std::unique_ptr<Entry[]> entries_;
   size_t mask_;  // Entries, a power of two, less one.
   int shift_;

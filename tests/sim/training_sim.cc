@@ -8,34 +8,11 @@
 #include "common/testing/fake_clock.h"
 #include "common/testing/manual_executor.h"
 #include "gtest/gtest.h"
+#include "tests/sim/memory_stream.h"
 #include "worker/train/attempt_beginning.h"
-#include "worker/train/batch_stream.h"
 
 namespace seraph::testing {
 namespace {
-
-// A rank's records from memory.
-class MemoryStream final : public BatchStream {
- public:
-  explicit MemoryStream(const Batch* data) : data_(*data) {}
-
-  absl::Status Open(uint32_t epoch, uint64_t record) override {
-    next_ = std::min<uint64_t>(record, data_.size());
-    return absl::OkStatus();
-  }
-
-  absl::Status Next(size_t n, Batch* batch) override {
-    batch->Clear();
-    for (; batch->size() < n && next_ < data_.size(); ++next_) {
-      batch->AppendRow(data_, next_);
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  const Batch& data_;
-  size_t next_ = 0;
-};
 
 // Far more than any of the jobs takes: whoever gets here goes round in circles.
 constexpr int kMaxSteps = 1'000'000;
