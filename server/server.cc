@@ -121,6 +121,10 @@ absl::Status RunServer(DaemonContext* context) {
   options.incarnation = incarnation;
   options.memory_limit_bytes = config.server.memory_limit_bytes;
   options.inflight_limit_bytes = config.server.inflight_limit_bytes;
+  options.noop = config.server.noop;
+  if (options.noop) {
+    spdlog::warn("server.noop next=answer_without_work");
+  }
   std::optional<ThreadPool> file_pool(std::in_place, "files", kFileThreads,
                                       kFileNice);
   JobDirectory jobs({.executor = &pool,

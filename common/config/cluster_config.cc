@@ -191,6 +191,12 @@ void VisitServer(Section& section, Server* server) {
            "it holds. 0s: it leaves at once.")
       .Between(0, 3600)
       .Bind(&server->drain_timeout);
+  section
+      .Key("noop",
+           "For measurements alone: pulls are answered with zeros and pushes "
+           "as taken, and no row is looked at. What then remains is the cost "
+           "of the messages. Nothing that trains on such a server learns.")
+      .Bind(&server->noop);
 }
 
 void VisitWorker(Section& section, Worker* worker) {

@@ -56,6 +56,7 @@ struct ClusterConfig {
     uint32_t threads = 0;  // 0: one per core.
     // How long a stopping server waits for others to take over.
     absl::Duration drain_timeout = absl::Seconds(30);
+    bool noop = false;  // Answers, and does nothing else: for measurements.
     friend bool operator==(const Server&, const Server&) = default;
   };
 

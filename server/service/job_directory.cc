@@ -100,7 +100,8 @@ JobDirectory::JobDirectory(const JobDirectoryParts& parts,
           .executor = parts.executor,
           .clock = parts.clock,
           .peers = parts.peers,
-          .budget = std::make_shared<MemoryBudget>(options.memory_limit_bytes)},
+          .budget = std::make_shared<MemoryBudget>(options.memory_limit_bytes),
+          .noop = options.noop},
       admission_(std::make_shared<Admission>(
           options.inflight_limit_bytes > 0 ? options.inflight_limit_bytes
                                            : options.memory_limit_bytes / 4,

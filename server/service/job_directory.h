@@ -27,6 +27,7 @@ struct JobDirectoryOptions {
   uint64_t memory_limit_bytes = 0;
   // Of requests that are not answered; 0: a quarter of memory_limit_bytes.
   uint64_t inflight_limit_bytes = 0;
+  bool noop = false;  // ReplicaSurroundings::noop.
 };
 
 // What carries work out. All must outlive the directory, and what is left on

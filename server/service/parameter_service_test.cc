@@ -211,6 +211,37 @@ TEST_F(ParameterServiceTest, ARefusedPushIsToldWithoutThePullBehindIt) {
   EXPECT_TRUE(reply->pull().values().empty());
 }
 
+// What is measured against: right-sized answers, and nothing was done.
+TEST_F(ParameterServiceTest, WithoutWorkItAnswersAtOnceAndKeepsNothing) {
+  server_.reset();
+  server_ = std::make_unique<TestServer>(
+      testing::TestServerOptions{.incarnation = kIncarnation, .noop = true});
+  stub_ = &server_->parameters();
+  TableSpec table = SumTable();
+  table.width = 3;
+  ASSERT_THAT(Assign(Order("bsp", table)), IsOk());
+  ASSERT_THAT(Begin(0), IsOk());
+  // In bsp it would wait for the other rank.
+  const auto pulled = DoPull(Pull(0, 1));
+  ASSERT_THAT(pulled, IsOk());
+  EXPECT_EQ(Floats(pulled->values()), std::vector<float>(6, 0.f));
+  v1::PushRequest push = Push(0, 7, 1);  // Not the next one.
+  push.set_values(std::string(2 * 3 * sizeof(float), '\0'));
+  const auto pushed = DoPush(push);
+  ASSERT_THAT(pushed, IsOk());
+  EXPECT_EQ(pushed->results(0).code(), v1::PART_OK);
+  const auto described = Do<v1::DescribeServerRequest, v1::DescribeServerReply>(
+      &v1::Parameters::Stub::DescribeServer, {});
+  ASSERT_THAT(described, IsOk());
+  EXPECT_EQ(described->partitions(0).rows(), 0u);
+
+  // An earlier attempt ends all the same.
+  push.mutable_header()->mutable_rank()->set_attempt(0);
+  const auto stale = DoPush(push);
+  ASSERT_THAT(stale, IsOk());
+  EXPECT_EQ(stale->results(0).code(), v1::PART_STALE_ATTEMPT);
+}
+
 TEST_F(ParameterServiceTest, OtherLivesAreRefused) {
   ASSERT_THAT(Assign(Order("bsp", SumTable())), IsOk());
   v1::PullRequest pull = Pull(0, 0);

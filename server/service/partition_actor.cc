@@ -83,7 +83,20 @@ void PartitionActor::PostOrder(Work work, DoneTo done) {
   });
 }
 
+Answer PartitionActor::AnswerWithoutWork(const std::optional<RankName>& rank,
+                                         size_t rows) const {
+  Answer answer;
+  if (rank.has_value() && rank->attempt < last_attempt_) {
+    answer.outcome = {.code = PartCode::kStaleAttempt,
+                      .message = "a later attempt has begun"};
+  } else {
+    answer.values.resize(rows * options_.table.width);
+  }
+  return answer;
+}
+
 void PartitionActor::Push(PushMessage message, AnswerTo answer) {
+  if (around_.noop) return answer(AnswerWithoutWork(message.rank, 0));
   queue_.Post([this, message = std::move(message),
                answer = std::move(answer)]() mutable {
     if (partition_ == nullptr) return answer(NotHere(0));
@@ -96,6 +109,9 @@ void PartitionActor::Push(PushMessage message, AnswerTo answer) {
 }
 
 void PartitionActor::Pull(PullMessage message, AnswerTo answer) {
+  if (around_.noop) {
+    return answer(AnswerWithoutWork(message.rank, message.keys.size()));
+  }
   queue_.Post([this, message = std::move(message),
                answer = std::move(answer)]() mutable {
     if (partition_ == nullptr) return answer(NotHere(0));
@@ -108,6 +124,10 @@ void PartitionActor::Pull(PullMessage message, AnswerTo answer) {
 }
 
 void PartitionActor::BeginAttempt(RankName rank, DoneTo done) {
+  uint32_t last = last_attempt_;
+  while (last < rank.attempt &&
+         !last_attempt_.compare_exchange_weak(last, rank.attempt)) {
+  }
   PostOrder(
       [this, rank](Ticket ticket, absl::Duration now, Effects* effects) {
         partition_->BeginAttempt(rank, ticket, now, effects);

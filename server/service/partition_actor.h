@@ -49,6 +49,9 @@ struct ReplicaSurroundings {
   const MonotonicClock* clock = nullptr;
   PeerSender* peers = nullptr;
   std::shared_ptr<MemoryBudget> budget;
+  // Pushes and pulls are answered at once, by whoever brings them, and nothing
+  // is done: what a measured request costs without the partition's work.
+  bool noop = false;
 };
 
 // Runs a Partition's messages one at a time, in the order they were posted, on
@@ -148,6 +151,9 @@ class PartitionActor {
   void KnowPeer(const Node& node);
   void Finish(Effects effects);
   void CheckMemory(Effects* effects);
+  // With `noop`: the answer to a request for `rows` rows.
+  Answer AnswerWithoutWork(const std::optional<RankName>& rank,
+                           size_t rows) const;
   void Account();
 
   const JobName job_;
@@ -160,6 +166,8 @@ class PartitionActor {
   std::atomic<bool> at_rest_ = true;
   std::atomic<bool> tick_posted_ = false;
   std::atomic<int64_t> next_tick_ = 0;
+  // The highest that was begun: also without work older ones are to end.
+  std::atomic<uint32_t> last_attempt_ = 0;
 
   mutable Mutex mu_;
   std::vector<uint64_t> complaints_ ABSL_GUARDED_BY(mu_);

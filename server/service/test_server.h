@@ -31,6 +31,7 @@ struct TestServerOptions {
   uint64_t incarnation = 1;
   uint64_t memory_limit_bytes = uint64_t{64} << 20;
   uint64_t inflight_limit_bytes = 0;
+  bool noop = false;
 };
 
 // Destroying it is like killing it: its peers are told nothing.
@@ -50,7 +51,8 @@ class TestServer {
                   JobDirectoryOptions{
                       .incarnation = options.incarnation,
                       .memory_limit_bytes = options.memory_limit_bytes,
-                      .inflight_limit_bytes = options.inflight_limit_bytes});
+                      .inflight_limit_bytes = options.inflight_limit_bytes,
+                      .noop = options.noop});
     calls_.emplace(&*jobs_);
     orders_.emplace(&*jobs_, &terms_, &files_, &*file_pool_);
     parameters_service_.emplace(&*jobs_, &*calls_, &*orders_, &streams_);
