@@ -12,11 +12,14 @@
 #include "common/cluster/term_guard.h"
 #include "common/concurrent/periodic_task.h"
 #include "common/concurrent/thread_pool.h"
+#include "common/io/posix_blob_folder.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "common/rpc/rpc_server.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
+#include "server/checkpoint/paced_folder.h"
+#include "server/checkpoint/write_pace.h"
 #include "server/service/checkpoint_files.h"
 #include "server/service/job_directory.h"
 #include "server/service/open_streams.h"
@@ -116,7 +119,12 @@ absl::Status RunServer(DaemonContext* context) {
       MonotonicClock::Real(),
       [&told](uint64_t peer) { told->OnLinkBroken(peer); });
   ThreadPool pool("partitions", ThreadsOrCores(config.server.threads));
-  CheckpointFiles files;
+  WritePace pace(config.server.checkpoint_rate_bytes, MonotonicClock::Real(),
+                 [&pool] { return pool.busy(); });
+  CheckpointFiles files([&pace](const std::string& path) {
+    return std::make_unique<PacedFolder>(
+        std::make_unique<PosixBlobFolder>(path), &pace);
+  });
   JobDirectoryOptions options;
   options.incarnation = incarnation;
   options.memory_limit_bytes = config.server.memory_limit_bytes;
@@ -182,6 +190,7 @@ absl::Status RunServer(DaemonContext* context) {
 
   context->stop()->Wait();
   rpc->SetReady(false);
+  pace.Stop();
   Drain(config, address, jobs);
   agent.Stop();
   streams.EndAll();

@@ -1,5 +1,6 @@
 #include "common/concurrent/thread_pool.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
+  ++unfinished_;
   {
     MutexLock lock(&mu_);
     queue_.push_back(std::move(work));
@@ -44,7 +46,12 @@ void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
 void ThreadPool::Run(const std::string& name, int nice) {
   NameThisThread(name);
   // Of this thread alone: that is what it means to Linux.
-  if (nice > getpriority(PRIO_PROCESS, 0)) setpriority(PRIO_PROCESS, 0, nice);
+  if (nice > getpriority(PRIO_PROCESS, 0)) {
+    setpriority(PRIO_PROCESS, 0, nice);
+    // Nor does it interrupt others when what it waited for has come.
+    const sched_param unused{};
+    sched_setscheduler(0, SCHED_BATCH, &unused);
+  }
   while (true) {
     absl::AnyInvocable<void()> work;
     {
@@ -56,6 +63,8 @@ void ThreadPool::Run(const std::string& name, int nice) {
       queue_.pop_front();
     }
     work();
+    work = nullptr;
+    --unfinished_;
   }
 }
 

@@ -34,6 +34,9 @@ class ThreadPool final : public Executor {
   void Schedule(absl::AnyInvocable<void()> work) override
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Whether there is work that has not ended.
+  bool busy() const { return unfinished_ > 0; }
+
   int threads() const { return static_cast<int>(threads_.size()); }
 
  private:
@@ -43,6 +46,7 @@ class ThreadPool final : public Executor {
   CondVar changed_;
   std::deque<absl::AnyInvocable<void()>> queue_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::atomic<int> unfinished_ = 0;
   std::atomic<int> waking_ = 0;  // Calls that still use `changed_`.
 
   std::vector<std::thread> threads_;  // Last: they use what is above.

@@ -186,6 +186,12 @@ void VisitServer(Section& section, Server* server) {
       .BindSize(&server->inflight_limit_bytes);
   VisitThreads(section, &server->threads);
   section
+      .Key("checkpoint_rate",
+           "What it writes of checkpoints in a second, at most, while it has "
+           "requests to work on. 0B: as fast as the disk takes it.")
+      .Between(0, 16384 * kGiB)
+      .BindSize(&server->checkpoint_rate_bytes);
+  section
       .Key("drain_timeout",
            "How long it stays after SIGTERM until others have taken over what "
            "it holds. 0s: it leaves at once.")

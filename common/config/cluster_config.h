@@ -54,6 +54,8 @@ struct ClusterConfig {
     // Of requests that are not answered yet. 0: a quarter of memory_limit.
     uint64_t inflight_limit_bytes = 0;
     uint32_t threads = 0;  // 0: one per core.
+    // Of writing while there are requests, a second. 0: no limit.
+    uint64_t checkpoint_rate_bytes = uint64_t{128} << 20;
     // How long a stopping server waits for others to take over.
     absl::Duration drain_timeout = absl::Seconds(30);
     bool noop = false;  // Answers, and does nothing else: for measurements.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/io/direct_writer.h"
 #include "common/io/file_reader.h"
 #include "common/status/status_macros.h"
 #include "common/testing/fail_point.h"
@@ -26,43 +27,6 @@ absl::Status ErrnoStatus(int error_number, absl::string_view what,
   return absl::ErrnoToStatus(error_number,
                              absl::StrCat("cannot ", what, " '", path, "'"));
 }
-
-class Writer final : public BlobWriter {
- public:
-  Writer(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-
-  ~Writer() override {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  absl::Status Append(absl::string_view bytes) override {
-    SERAPH_RETURN_IF_ERROR(status_);
-    while (!bytes.empty()) {
-      const ssize_t written = write(fd_, bytes.data(), bytes.size());
-      if (written < 0) {
-        if (errno == EINTR) continue;
-        return status_ = ErrnoStatus(errno, "write", path_);
-      }
-      bytes.remove_prefix(written);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Sync() override {
-    SERAPH_RETURN_IF_ERROR(status_);
-    if (fsync(fd_) != 0) return status_ = ErrnoStatus(errno, "sync", path_);
-    // Some file systems report a full disk only here.
-    const int closed = close(fd_);
-    fd_ = -1;
-    if (closed != 0) return status_ = ErrnoStatus(errno, "write", path_);
-    return absl::OkStatus();
-  }
-
- private:
-  const std::string path_;
-  int fd_;  // -1 once closed.
-  absl::Status status_;
-};
 
 class Reader final : public BlobReader {
  public:
@@ -118,7 +82,7 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> PosixBlobFolder::Create(
   const int fd =
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoStatus(errno, "create", path);
-  return std::make_unique<Writer>(std::move(path), fd);
+  return std::make_unique<DirectWriter>(std::move(path), fd);
 }
 
 absl::Status PosixBlobFolder::Rename(const std::string& from,
