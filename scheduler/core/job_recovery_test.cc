@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -157,6 +158,43 @@ TEST_F(JobRecoveryTest, ARankWaitsForAWorkerWithRoomAndTheJobSaysSo) {
   EXPECT_EQ(cluster_.View(job).waiting_for, "");
   EXPECT_EQ(cluster_.StateOf(other), JobState::kPending);
   ExpectSuccess(job);
+}
+
+TEST_F(JobRecoveryTest, ARankWaitsForAWorkerWithMemoryForItsRecords) {
+  const absl::Status no_memory =
+      WithReason(absl::ResourceExhaustedError("1 ranks would hold 7 bytes"),
+                 "NO_MEMORY_FOR_RECORDS");
+  cluster_.AddServers(1);
+  cluster_.AddWorkers(2);
+  const std::string job = cluster_.Submit(JobOf(2));
+  cluster_.Pass(absl::Seconds(1));
+  ASSERT_EQ(AttemptsOf(job, 0).size() + AttemptsOf(job, 1).size(), 2);
+
+  cluster_.Silence("w2");
+  cluster_.FailNext<RunRanks>(no_memory);
+  cluster_.Pass(kDeath);
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kRunning)
+      << cluster_.View(job).error;
+  EXPECT_THAT(
+      cluster_.View(job).waiting_for,
+      AllOf(HasSubstr("a worker for rank"), HasSubstr("would hold 7 bytes")));
+
+  // It is asked again after a while.
+  cluster_.Pass(absl::Seconds(6));
+  EXPECT_EQ(AttemptsOf(job, 0).size() + AttemptsOf(job, 1).size(), 3);
+  ExpectSuccess(job);
+}
+
+TEST_F(JobRecoveryTest, ARankThatDoesNotFitAtTheStartFailsTheJob) {
+  cluster_.AddServers(1);
+  cluster_.AddWorkers(1);
+  cluster_.FailNext<RunRanks>(
+      WithReason(absl::ResourceExhaustedError("1 ranks would hold 7 bytes"),
+                 "NO_MEMORY_FOR_RECORDS"));
+  const std::string job = cluster_.Submit(JobOf(1));
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kFailed);
+  EXPECT_THAT(cluster_.View(job).error, HasSubstr("would hold 7 bytes"));
 }
 
 TEST_F(JobRecoveryTest, TheEndOfAnEpochWaitsForTheNextAttempt) {

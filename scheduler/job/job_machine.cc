@@ -125,7 +125,7 @@ void JobMachine::Advance(ClusterNodes* nodes, Moment now, Orders* out) {
   const std::vector<uint32_t> waiting = roster_.Waiting();
   if (!waiting.empty()) {
     Wait(absl::StrCat("a worker for ", RanksText(waiting), ": ",
-                      RoomText(*nodes)));
+                      full_workers_.empty() ? RoomText(*nodes) : why_full_));
   } else if (HasTables() && !map_->AllLed()) {
     Wait("new primaries of partitions whose server is gone");
   } else if (HasTables() &&
@@ -237,6 +237,11 @@ void JobMachine::OnFailure(ClosedOrder closed, const absl::Status& status,
                      " although the node sends heartbeats (", status.message(),
                      "); check its address in the cluster file"),
         now, out);
+  }
+  if (std::holds_alternative<RunRanks>(order.body) &&
+      reason == "NO_MEMORY_FOR_RECORDS" &&
+      TakeFromFullWorker(order, status, now, out)) {
+    return;
   }
   if (std::holds_alternative<AssignPartitions>(order.body)) {
     return OnNotPlaced(*order.to, status, now, out);

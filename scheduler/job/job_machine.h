@@ -47,6 +47,8 @@ struct JobMachineOptions {
   std::string checkpoint_directory;
   // Between two tries of a cut that was void.
   absl::Duration checkpoint_pause = absl::Seconds(2);
+  // Until a worker that had no memory for a rank is asked again.
+  absl::Duration full_worker = absl::Seconds(5);
   uint32_t most_times_back = 100;  // In a row without one further clock.
 };
 
@@ -203,6 +205,10 @@ class JobMachine {
   void HandOut(ClusterNodes* nodes, Moment now, Orders* out);
   void RunRanksOn(const Node& worker, const std::vector<uint32_t>& ranks,
                   Moment now, Orders* out);
+  // The worker has no memory for them: they wait. False where none of them has
+  // run before.
+  bool TakeFromFullWorker(const Order& order, const absl::Status& status,
+                          Moment now, Orders* out);
   void LookForStalledRank(Moment now, Orders* out);
   absl::Status CheckLife(const JobRef& job, const RankRef& rank) const;
   std::string RoomText(const ClusterNodes& nodes) const;
@@ -311,6 +317,10 @@ class JobMachine {
   absl::Duration epoch_began_;
   std::vector<EpochDecision> decided_;   // By epoch; with a barrier.
   std::map<uint32_t, uint64_t> not_to_;  // A stalled rank's last worker.
+  // By incarnation: workers without memory for ranks of this job, and until
+  // when they are not asked again.
+  std::map<uint64_t, absl::Duration> full_workers_;
+  std::string why_full_;  // What the last of them has said.
 
   OrderId export_order_ = 0;
   absl::Duration export_since_;              // Of the first try in a row.

@@ -59,7 +59,17 @@ void JobMachine::EmptyDraining(const ClusterNodes& nodes, Moment now,
 
 void JobMachine::HandOut(ClusterNodes* nodes, Moment now, Orders* out) {
   const std::vector<uint32_t> waiting = roster_.Waiting();
+  std::erase_if(full_workers_, [&](const auto& worker) {
+    return worker.second <= now.steady;
+  });
   if (waiting.empty()) return;
+  std::vector<WorkerRoom> full;
+  for (const WorkerRoom& room : nodes->workers) {
+    if (full_workers_.contains(room.node.incarnation)) full.push_back(room);
+  }
+  std::erase_if(nodes->workers, [&](const WorkerRoom& room) {
+    return full_workers_.contains(room.node.incarnation);
+  });
   std::vector<std::pair<Node, std::vector<uint32_t>>> chosen;
   for (const uint32_t rank : waiting) {
     const auto avoid = not_to_.find(rank);
@@ -78,6 +88,8 @@ void JobMachine::HandOut(ClusterNodes* nodes, Moment now, Orders* out) {
       known->second.push_back(rank);
     }
   }
+  // Other jobs may find room there.
+  nodes->workers.insert(nodes->workers.end(), full.begin(), full.end());
   for (const auto& [worker, ranks] : chosen) {
     Changed();
     if (view_.phase == JobPhase::kTraining) {
@@ -99,6 +111,38 @@ void JobMachine::RunRanksOn(const Node& worker,
         {.rank = rank, .attempt = roster_.Begin(rank, now.steady)});
   }
   Send(worker, std::move(order), now, out);
+}
+
+bool JobMachine::TakeFromFullWorker(const Order& order,
+                                    const absl::Status& status, Moment now,
+                                    Orders* out) {
+  const std::vector<RankRef>& ranks = std::get<RunRanks>(order.body).ranks;
+  const bool have_run =
+      std::any_of(ranks.begin(), ranks.end(),
+                  [](const RankRef& rank) { return rank.attempt > 1; });
+  // A job that does not fit when it begins is told so at once.
+  if (!have_run) return false;
+  const std::vector<uint32_t> there = roster_.RanksOf(*order.to);
+  std::vector<uint32_t> taken;
+  for (const RankRef& rank : ranks) {
+    if (rank.attempt != roster_[rank.rank].attempt) continue;
+    if (std::find(there.begin(), there.end(), rank.rank) == there.end()) {
+      continue;
+    }
+    roster_.TakeFrom(rank.rank);
+    taken.push_back(rank.rank);
+  }
+  full_workers_[order.to->incarnation] = now.steady + options_.full_worker;
+  std::string why = absl::StrCat(Describe(*order.to), ": ", status.message());
+  if (why != std::exchange(why_full_, why) && !taken.empty()) {
+    Warn(absl::StrCat(why, "; ", RanksText(taken),
+                      taken.size() == 1 ? " waits" : " wait",
+                      " for a worker with room"),
+         now, out);
+  }
+  roster_.Excuse(now.steady);
+  Changed();
+  return true;
 }
 
 void JobMachine::LookForStalledRank(Moment now, Orders* out) {

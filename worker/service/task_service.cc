@@ -190,15 +190,17 @@ absl::StatusOr<JobMemory> TaskService::Reserve(
     if (id != order.job) taken += bytes;
   }
   if (taken + wanted > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        ranks.size(), " ranks of this job would hold ",
-        memory.rank_bytes * ranks.size(),
-        " bytes of records on this worker, where ",
-        limit -
-            std::min(limit, taken + wanted - memory.rank_bytes * ranks.size()),
-        " of worker.memory_limit (", limit,
-        ") are left; raise it, lower data.options.group_bytes, or use more "
-        "workers"));
+    return WithReason(
+        absl::ResourceExhaustedError(absl::StrCat(
+            ranks.size(), " ranks of this job would hold ",
+            memory.rank_bytes * ranks.size(),
+            " bytes of records on this worker, where ",
+            limit - std::min(limit,
+                             taken + wanted - memory.rank_bytes * ranks.size()),
+            " of worker.memory_limit (", limit,
+            ") are left; raise it, lower data.options.group_bytes, or use more "
+            "workers")),
+        "NO_MEMORY_FOR_RECORDS");
   }
   // Records that may stay in memory from epoch to epoch: all that there are,
   // and no more than half of what is left, so that the next job finds something
