@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/key_sorter.h"
 
 namespace seraph {
 namespace {
@@ -12,16 +13,19 @@ namespace {
 // The keys by mixed key, and where each came from.
 void SortMixed(const TableSpec& table, absl::Span<const Key> keys,
                RoutedTable* routed) {
-  std::vector<std::pair<Key, uint32_t>> order(keys.size());
+  // Kept by each thread: there are few, and their batches are alike.
+  thread_local std::vector<NumberedKey> order;
+  thread_local KeySorter sorter;
+  order.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     order[i] = {ToMixedKey(table, keys[i]), static_cast<uint32_t>(i)};
   }
-  std::sort(order.begin(), order.end());
+  sorter.Sort(&order);
   routed->mixed.resize(keys.size());
   routed->origin.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    routed->mixed[i] = order[i].first;
-    routed->origin[i] = order[i].second;
+    routed->mixed[i] = order[i].key;
+    routed->origin[i] = order[i].number;
   }
   routed->keys = routed->mixed;
 }

@@ -100,41 +100,14 @@ void KeyIndex::BuildByHash(absl::Span<const Key> keys,
     (*positions)[i] = slots_[s].id;
   }
 
-  SortNumbered();
+  sorter_.Sort(&numbered_);
   distinct->resize(numbered_.size());
   position_of_id_.resize(numbered_.size());
   for (size_t i = 0; i < numbered_.size(); ++i) {
     (*distinct)[i] = numbered_[i].key;
-    position_of_id_[numbered_[i].id] = i;
+    position_of_id_[numbered_[i].number] = i;
   }
   for (uint32_t& position : *positions) position = position_of_id_[position];
-}
-
-void KeyIndex::SortNumbered() {
-  const auto by_key = [](const Numbered& a, const Numbered& b) {
-    return a.key < b.key;
-  };
-  if (numbered_.size() < 256) {
-    std::sort(numbered_.begin(), numbered_.end(), by_key);
-    return;
-  }
-  // By bytes from the lowest; a byte that all keys share needs no pass.
-  for (auto& digit : digits_) digit.fill(0);
-  for (const Numbered& entry : numbered_) {
-    for (size_t d = 0; d < 8; ++d) ++digits_[d][(entry.key >> (8 * d)) & 255];
-  }
-  sorted_.resize(numbered_.size());
-  for (size_t d = 0; d < 8; ++d) {
-    std::array<uint32_t, 256>& digit = digits_[d];
-    if (digit[(numbered_[0].key >> (8 * d)) & 255] == numbered_.size()) {
-      continue;
-    }
-    std::exclusive_scan(digit.begin(), digit.end(), digit.begin(), 0u);
-    for (const Numbered& entry : numbered_) {
-      sorted_[digit[(entry.key >> (8 * d)) & 255]++] = entry;
-    }
-    numbered_.swap(sorted_);
-  }
 }
 
 }  // namespace seraph
