@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include "common/rpc/byte_buffer.h"
+#include "common/rpc/grpc_status.h"
+#include "common/status/status_macros.h"
+
 namespace seraph {
 namespace {
 
@@ -28,9 +32,8 @@ DeliverStream::DeliverStream(ReplicaCalls* calls, OpenStreams* streams)
 
 void DeliverStream::OnReadDone(bool ok) {
   if (!ok) return FinishOnce(shared_, grpc::Status::OK);
-  if (!HandOn()) {
-    return FinishOnce(shared_, grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                                            "pieces that are no message"));
+  if (const absl::Status read = HandOn(); !read.ok()) {
+    return FinishOnce(shared_, ToGrpcStatus(read));
   }
   {
     MutexLock lock(&shared_->mu);
@@ -40,26 +43,20 @@ void DeliverStream::OnReadDone(bool ok) {
   StartRead(&batch_);
 }
 
-bool DeliverStream::HandOn() {
-  if (!batch_.piece().empty()) {
-    pieces_.append(batch_.piece());
-    if (batch_.more()) return true;
-    batch_.Clear();
-    if (!batch_.add_messages()->ParseFromString(
-            std::exchange(pieces_, std::string()))) {
-      return false;
-    }
-  }
-  for (v1::ReplicaMessage& message : *batch_.mutable_messages()) {
-    const size_t bytes = message.ByteSizeLong();
+absl::Status DeliverStream::HandOn() {
+  SERAPH_ASSIGN_OR_RETURN(const ByteSlices batch, ToSlices(batch_));
+  SERAPH_ASSIGN_OR_RETURN(auto messages, reader_.Read(batch));
+  batch_.Clear();
+  for (ReceivedMessage& one : messages) {
     {
       MutexLock lock(&shared_->mu);
-      shared_->waiting_bytes += bytes;
+      shared_->waiting_bytes += one.bytes;
     }
-    calls_.Deliver(std::move(message),
-                   [shared = shared_, bytes] { Taken(shared, bytes); });
+    calls_.Deliver(
+        std::move(one.message),
+        [shared = shared_, bytes = one.bytes] { Taken(shared, bytes); });
   }
-  return true;
+  return absl::OkStatus();
 }
 
 void DeliverStream::Taken(const std::shared_ptr<Shared>& shared, size_t bytes) {

@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
-#include "proto/replicas.pb.h"
 #include "server/service/open_streams.h"
+#include "server/service/replica_batch.h"
 #include "server/service/replica_calls.h"
 
 namespace seraph {
@@ -21,7 +21,7 @@ namespace seraph {
 // sender that keeps them.
 //
 // Deletes itself when gRPC is done with it.
-class DeliverStream final : public grpc::ServerReadReactor<v1::ReplicaBatch> {
+class DeliverStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   // Both must outlive the server's last stream.
   DeliverStream(ReplicaCalls* calls, OpenStreams* streams);
@@ -44,14 +44,14 @@ class DeliverStream final : public grpc::ServerReadReactor<v1::ReplicaBatch> {
   static void Taken(const std::shared_ptr<Shared>& shared, size_t bytes);
   static void FinishOnce(const std::shared_ptr<Shared>& shared,
                          const grpc::Status& status);
-  // Errors: a piece that is no message.
-  bool HandOn();
+  // Errors: InvalidArgument.
+  absl::Status HandOn();
 
   ReplicaCalls& calls_;
   OpenStreams& streams_;
   const std::shared_ptr<Shared> shared_;
-  v1::ReplicaBatch batch_;
-  std::string pieces_;  // Of a large message.
+  grpc::ByteBuffer batch_;
+  BatchReader reader_;
 };
 
 }  // namespace seraph

@@ -12,6 +12,7 @@
 #include "common/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/service/peer_codec.h"
 
 namespace seraph {
 namespace {
@@ -27,8 +28,8 @@ constexpr uint64_t kOther = 88;
 
 class SentMessages final : public PeerSender {
  public:
-  void Send(const Node& to, v1::ReplicaMessage message) override {
-    sent.emplace_back(to, std::move(message));
+  void Send(const Node& to, const JobName& job, PeerMessage message) override {
+    sent.emplace_back(to, EncodePeer(job, std::move(message)));
   }
   std::vector<std::pair<Node, v1::ReplicaMessage>> sent;
 };

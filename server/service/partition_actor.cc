@@ -223,7 +223,7 @@ void PartitionActor::DropCut(uint64_t cut) {
   });
 }
 
-void PartitionActor::Deliver(v1::ReplicaMessage message,
+void PartitionActor::Deliver(WithBulk<v1::ReplicaMessage> message,
                              absl::AnyInvocable<void()> taken) {
   queue_.Post(
       [this, message = std::move(message), taken = std::move(taken)]() mutable {
@@ -332,10 +332,7 @@ void PartitionActor::Finish(Effects effects) {
   for (PeerMessage& message : effects.messages) {
     const auto peer = peers_.find(message.to);
     if (peer == peers_.end()) continue;
-    v1::ReplicaMessage encoded = EncodePeer(std::move(message));
-    encoded.mutable_job()->set_id(job_.id);
-    encoded.mutable_job()->set_generation(job_.generation);
-    around_.peers->Send(peer->second, std::move(encoded));
+    around_.peers->Send(peer->second, job_, std::move(message));
   }
   if (!effects.messages.empty()) FailPoint("server.forwarded");
   if (!effects.answers.empty()) {

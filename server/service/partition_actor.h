@@ -19,19 +19,13 @@
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/serial_queue.h"
 #include "common/time/clock.h"
+#include "common/wire/bulk_split.h"
 #include "proto/replicas.pb.h"
 #include "server/core/partition.h"
+#include "server/service/job_name.h"
 #include "server/service/peer_sender.h"
 
 namespace seraph {
-
-// A job's current life, as messages name it.
-struct JobName {
-  std::string id;
-  uint64_t generation = 0;
-
-  friend bool operator==(const JobName&, const JobName&) = default;
-};
 
 // The memory that all partitions of a server hold together, and its limit.
 // Threads: any.
@@ -98,7 +92,8 @@ class PartitionActor {
 
   // A message of another replica, which is decoded in the partition's turn;
   // `taken` when that was done.
-  void Deliver(v1::ReplicaMessage message, absl::AnyInvocable<void()> taken);
+  void Deliver(WithBulk<v1::ReplicaMessage> message,
+               absl::AnyInvocable<void()> taken);
   void OnLinkBroken(uint64_t peer);
   // Does nothing before it is time; cheap.
   void Tick();

@@ -9,35 +9,71 @@
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/replica_codec.h"
+#include "common/wire/slice_values.h"
+#include "server/core/log_record.h"
 #include "server/service/ledger_codec.h"
-#include "server/service/raw_values.h"
 
 namespace seraph {
 namespace {
 
-template <typename T>
-void ToBytes(const std::vector<T>& values, std::string* bytes) {
-  bytes->assign(reinterpret_cast<const char*>(values.data()),
-                values.size() * sizeof(T));
-}
+// Bulk -----------------------------------------------------------------------
+
+// Of an entry, a session's push and rows of a model alike.
+constexpr BulkField kRecordFields[] = {
+    {.number = v1::EntryLogRecord::kKeysFieldNumber},
+    {.number = v1::EntryLogRecord::kValuesFieldNumber}};
+constexpr const BulkField& kRecordKeys = kRecordFields[0];
+constexpr const BulkField& kRecordValues = kRecordFields[1];
+static_assert(v1::SessionLogRecord::kKeysFieldNumber == kRecordKeys.number &&
+              v1::SessionLogRecord::kValuesFieldNumber ==
+                  kRecordValues.number &&
+              v1::LoadLogRecord::kKeysFieldNumber == kRecordKeys.number &&
+              v1::LoadLogRecord::kValuesFieldNumber == kRecordValues.number);
+constexpr BulkSchema kRecordBulk = {kRecordFields};
+
+constexpr BulkField kKindFields[] = {
+    {v1::LogRecord::kEntryFieldNumber, &kRecordBulk},
+    {v1::LogRecord::kSessionFieldNumber, &kRecordBulk},
+    {v1::LogRecord::kLoadFieldNumber, &kRecordBulk}};
+constexpr BulkSchema kKindBulk = {kKindFields, /*one_of=*/true};
+
+constexpr BulkField kForwardFields[] = {
+    {v1::ForwardRecord::kRecordFieldNumber, &kKindBulk}};
+constexpr BulkSchema kForwardBulk = {kForwardFields};
+
+constexpr BulkField kSnapshotFields[] = {
+    {.number = v1::SnapshotPiece::kDataFieldNumber}};
+constexpr const BulkField& kSnapshotData = kSnapshotFields[0];
+constexpr BulkSchema kSnapshotBulk = {kSnapshotFields};
+
+constexpr BulkField kBodyFields[] = {
+    {v1::ReplicaMessage::kSnapshotFieldNumber, &kSnapshotBulk},
+    {v1::ReplicaMessage::kForwardFieldNumber, &kForwardBulk}};
 
 template <typename T>
-absl::Status FromBytes(const std::string& bytes, const char* field,
+absl::Status FromBytes(const ByteSlices& bytes, const char* field,
                        std::vector<T>* values) {
   if (bytes.size() % sizeof(T) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("record.", field, ": ", bytes.size(),
                      " bytes are no multiple of ", sizeof(T)));
   }
-  TakeValues(bytes.data(), bytes.size() / sizeof(T), values);
+  SliceReader reader(bytes);
+  TakeValues(bytes.size() / sizeof(T), &reader, values);
   return absl::OkStatus();
 }
 
+// The keys and values of a record; `inside` is the message of its kind.
 template <typename Message, typename Record>
-absl::Status BulkFromProto(const Message& message, Record* record) {
-  SERAPH_RETURN_IF_ERROR(FromBytes(message.keys(), "keys", &record->keys));
-  return FromBytes(message.values(), "values", &record->values);
+absl::Status TakeBulk(const WithBulk<v1::ReplicaMessage>& message,
+                      const Message& inside, Record* record) {
+  SERAPH_RETURN_IF_ERROR(FromBytes(message.Bulk(kRecordKeys, inside.keys()),
+                                   "keys", &record->keys));
+  return FromBytes(message.Bulk(kRecordValues, inside.values()), "values",
+                   &record->values);
 }
+
+// Heads ----------------------------------------------------------------------
 
 void RankToProto(const RankName& rank, v1::RankRef* message) {
   message->set_rank(rank.rank);
@@ -48,7 +84,8 @@ RankName RankFromProto(const v1::RankRef& message) {
   return {message.rank(), message.attempt()};
 }
 
-struct RecordEncoder {
+// All of a record but its bulk.
+struct RecordHead {
   v1::LogRecord* message;
 
   void operator()(const AttemptRecord& record) const {
@@ -61,24 +98,17 @@ struct RecordEncoder {
     entry->set_ends_epoch(record.ends_epoch);
     entry->set_examples(record.examples);
     EncodeLedger(record.ledger, entry->mutable_ledger());
-    ToBytes(record.keys, entry->mutable_keys());
-    ToBytes(record.values, entry->mutable_values());
   }
   void operator()(const SessionRecord& record) const {
     v1::SessionLogRecord* session = message->mutable_session();
     session->set_session(record.session);
     session->set_number(record.number);
-    ToBytes(record.keys, session->mutable_keys());
-    ToBytes(record.values, session->mutable_values());
   }
-  void operator()(const LoadRecord& record) const {
-    v1::LoadLogRecord* load = message->mutable_load();
-    ToBytes(record.keys, load->mutable_keys());
-    ToBytes(record.values, load->mutable_values());
-  }
+  void operator()(const LoadRecord& record) const { message->mutable_load(); }
 };
 
-struct BodyEncoder {
+// All of a body but its bulk.
+struct BodyHead {
   v1::ReplicaMessage* message;
 
   void operator()(const AskPosition& ask) const {
@@ -101,13 +131,12 @@ struct BodyEncoder {
     ToProto(confirm.last, to->mutable_last());
     to->set_sent_ms(confirm.sent_ms);
   }
-  void operator()(SnapshotPiece& piece) const {
+  void operator()(const SnapshotPiece& piece) const {
     v1::SnapshotPiece* to = message->mutable_snapshot();
     to->set_snapshot(piece.snapshot);
     to->set_piece(piece.piece);
     to->set_pieces(piece.pieces);
     ToProto(piece.position, to->mutable_position());
-    to->set_data(std::move(piece.data));
   }
   void operator()(const TakenPieces& taken) const {
     message->mutable_taken()->set_snapshot(taken.snapshot);
@@ -119,41 +148,82 @@ struct BodyEncoder {
     ToProto(forward.position, to->mutable_position());
     to->set_commit(forward.commit);
     to->set_sent_ms(forward.sent_ms);
-    EncodeRecord(*forward.record, to->mutable_record());
+    std::visit(RecordHead{to->mutable_record()}, *forward.record);
   }
 };
 
-}  // namespace
-
-void EncodeRecord(const LogRecord& record, v1::LogRecord* message) {
-  std::visit(RecordEncoder{message}, record);
+v1::ReplicaMessage HeadOf(const JobName& job, const PeerMessage& message) {
+  v1::ReplicaMessage head;
+  head.mutable_job()->set_id(job.id);
+  head.mutable_job()->set_generation(job.generation);
+  head.set_table(message.table);
+  head.set_partition(message.partition);
+  head.set_epoch(message.epoch);
+  head.set_from(message.from);
+  head.set_to(message.to);
+  std::visit(BodyHead{&head}, message.body);
+  return head;
 }
 
-absl::StatusOr<LogRecord> DecodeRecord(const v1::LogRecord& message) {
-  switch (message.record_case()) {
+// The head of a record of `kind` and its bulk.
+MessageWriter WriteRecord(const v1::LogRecord& head, const RecordPtr& record) {
+  MessageWriter kind;
+  switch (head.record_case()) {
+    case v1::LogRecord::kEntry:
+      kind.Head(head.entry());
+      break;
+    case v1::LogRecord::kSession:
+      kind.Head(head.session());
+      break;
+    case v1::LogRecord::kLoad:
+      kind.Head(head.load());
+      break;
+    default:
+      kind.Head(head);
+      return kind;
+  }
+  std::visit(
+      [&](const auto& one) {
+        if constexpr (requires { one.keys; }) {
+          kind.Bytes(kRecordKeys.number,
+                     SliceOf(absl::MakeConstSpan(one.keys), record));
+          kind.Bytes(kRecordValues.number,
+                     SliceOf(absl::MakeConstSpan(one.values), record));
+        }
+      },
+      *record);
+  MessageWriter written;
+  written.Message(head.record_case(), std::move(kind));
+  return written;
+}
+
+absl::StatusOr<LogRecord> DecodeRecord(
+    const WithBulk<v1::ReplicaMessage>& message) {
+  const v1::LogRecord& head = message.head.forward().record();
+  switch (head.record_case()) {
     case v1::LogRecord::kAttempt:
-      return AttemptRecord{RankFromProto(message.attempt().rank())};
+      return AttemptRecord{RankFromProto(head.attempt().rank())};
     case v1::LogRecord::kEntry: {
-      const v1::EntryLogRecord& entry = message.entry();
+      const v1::EntryLogRecord& entry = head.entry();
       EntryRecord record;
       record.rank = RankFromProto(entry.rank());
       record.clock = FromProto(entry.clock());
       record.ends_epoch = entry.ends_epoch();
       record.examples = entry.examples();
       record.ledger = DecodeLedger(entry.ledger());
-      SERAPH_RETURN_IF_ERROR(BulkFromProto(entry, &record));
+      SERAPH_RETURN_IF_ERROR(TakeBulk(message, entry, &record));
       return record;
     }
     case v1::LogRecord::kSession: {
       SessionRecord record;
-      record.session = message.session().session();
-      record.number = message.session().number();
-      SERAPH_RETURN_IF_ERROR(BulkFromProto(message.session(), &record));
+      record.session = head.session().session();
+      record.number = head.session().number();
+      SERAPH_RETURN_IF_ERROR(TakeBulk(message, head.session(), &record));
       return record;
     }
     case v1::LogRecord::kLoad: {
       LoadRecord record;
-      SERAPH_RETURN_IF_ERROR(BulkFromProto(message.load(), &record));
+      SERAPH_RETURN_IF_ERROR(TakeBulk(message, head.load(), &record));
       return record;
     }
     default:
@@ -161,18 +231,50 @@ absl::StatusOr<LogRecord> DecodeRecord(const v1::LogRecord& message) {
   }
 }
 
-v1::ReplicaMessage EncodePeer(PeerMessage message) {
-  v1::ReplicaMessage encoded;
-  encoded.set_table(message.table);
-  encoded.set_partition(message.partition);
-  encoded.set_epoch(message.epoch);
-  encoded.set_from(message.from);
-  encoded.set_to(message.to);
-  std::visit(BodyEncoder{&encoded}, message.body);
-  return encoded;
+}  // namespace
+
+const BulkSchema kReplicaMessageBulk = {kBodyFields, /*one_of=*/true};
+
+v1::ReplicaMessage EncodePeer(const JobName& job, PeerMessage message) {
+  // As it would come out at the other end.
+  v1::ReplicaMessage whole;
+  std::string bytes;
+  for (const OwnedSlice& slice : WritePeer(job, std::move(message)).Finish()) {
+    bytes.append(slice.bytes.data(), slice.bytes.size());
+  }
+  whole.ParseFromString(bytes);
+  return whole;
 }
 
-absl::StatusOr<PeerMessage> DecodePeer(v1::ReplicaMessage message) {
+MessageWriter WritePeer(const JobName& job, PeerMessage message) {
+  v1::ReplicaMessage head = HeadOf(job, message);
+  MessageWriter written;
+  MessageWriter body;
+  if (auto* piece = std::get_if<SnapshotPiece>(&message.body)) {
+    const auto data =
+        std::make_shared<const std::string>(std::move(piece->data));
+    body.Head(head.snapshot());
+    body.Bytes(kSnapshotData.number, OwnedSlice{*data, data});
+  } else if (auto* forward = std::get_if<ForwardRecord>(&message.body)) {
+    MessageWriter record =
+        WriteRecord(head.forward().record(), forward->record);
+    head.mutable_forward()->clear_record();
+    body.Head(head.forward());
+    body.Message(v1::ForwardRecord::kRecordFieldNumber, std::move(record));
+  } else {
+    written.Head(head);
+    return written;
+  }
+  const int field = head.body_case();
+  head.clear_body();
+  written.Head(head);
+  written.Message(field, std::move(body));
+  return written;
+}
+
+absl::StatusOr<PeerMessage> DecodePeer(
+    const WithBulk<v1::ReplicaMessage>& whole) {
+  const v1::ReplicaMessage& message = whole.head;
   PeerMessage decoded;
   decoded.table = message.table();
   decoded.partition = message.partition();
@@ -198,10 +300,11 @@ absl::StatusOr<PeerMessage> DecodePeer(v1::ReplicaMessage message) {
                                     message.confirm().sent_ms()};
       break;
     case v1::ReplicaMessage::kSnapshot: {
-      v1::SnapshotPiece* piece = message.mutable_snapshot();
-      decoded.body = SnapshotPiece{
-          piece->snapshot(), piece->piece(), piece->pieces(),
-          FromProto(piece->position()), std::move(*piece->mutable_data())};
+      const v1::SnapshotPiece& piece = message.snapshot();
+      decoded.body =
+          SnapshotPiece{piece.snapshot(), piece.piece(), piece.pieces(),
+                        FromProto(piece.position()),
+                        whole.Bulk(kSnapshotData, piece.data()).ToString()};
       break;
     }
     case v1::ReplicaMessage::kTaken:
@@ -215,7 +318,7 @@ absl::StatusOr<PeerMessage> DecodePeer(v1::ReplicaMessage message) {
       body.position = FromProto(forward.position());
       body.commit = forward.commit();
       body.sent_ms = forward.sent_ms();
-      SERAPH_ASSIGN_OR_RETURN(LogRecord record, DecodeRecord(forward.record()));
+      SERAPH_ASSIGN_OR_RETURN(LogRecord record, DecodeRecord(whole));
       body.record = std::make_shared<const LogRecord>(std::move(record));
       decoded.body = std::move(body);
       break;

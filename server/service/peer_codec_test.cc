@@ -13,6 +13,8 @@ namespace {
 using ::seraph::testing::IsOk;
 using ::seraph::testing::StatusIs;
 
+const JobName kJob = {"job", 7};
+
 // There, over the wire's bytes, and back.
 template <typename Body>
 Body RoundTrip(Body body) {
@@ -23,10 +25,23 @@ Body RoundTrip(Body body) {
   message.from = 4;
   message.to = 5;
   message.body = std::move(body);
+  const auto owner = std::make_shared<std::vector<OwnedSlice>>(
+      WritePeer(kJob, message).Finish());
+  std::vector<absl::string_view> pieces;
+  for (const OwnedSlice& slice : *owner) pieces.push_back(slice.bytes);
+  const ByteSlices bytes(pieces, owner);
+  // As protobuf reads it ...
   v1::ReplicaMessage parsed;
-  EXPECT_TRUE(parsed.ParseFromString(
-      EncodePeer(std::move(message)).SerializeAsString()));
-  auto decoded = DecodePeer(std::move(parsed));
+  EXPECT_TRUE(parsed.ParseFromString(bytes.ToString()));
+  EXPECT_EQ(parsed.job().id(), kJob.id);
+  EXPECT_EQ(parsed.job().generation(), kJob.generation);
+  EXPECT_THAT(DecodePeer(parsed), IsOk());
+  // ... and as we do.
+  const auto split =
+      ParseWithBulk<v1::ReplicaMessage>(bytes, kReplicaMessageBulk);
+  EXPECT_THAT(split, IsOk());
+  EXPECT_LT(split->head.ByteSizeLong(), 200) << "bulk is no part of the head";
+  auto decoded = DecodePeer(*split);
   EXPECT_THAT(decoded, IsOk());
   EXPECT_EQ(decoded->table, 1);
   EXPECT_EQ(decoded->partition, 2);

@@ -1,6 +1,5 @@
 #include "server/service/peer_links.h"
 
-#include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
@@ -8,8 +7,12 @@
 
 #include "common/log/log.h"
 #include "common/rpc/backoff.h"
+#include "common/rpc/byte_buffer.h"
 #include "common/rpc/grpc_status.h"
-#include "proto/replicas.grpc.pb.h"
+#include "common/wire/message_writer.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "server/service/peer_codec.h"
+#include "server/service/replica_batch.h"
 
 namespace seraph {
 namespace {
@@ -17,10 +20,7 @@ namespace {
 // A stream that lived so long had reached its peer.
 constexpr absl::Duration kLived = absl::Seconds(1);
 
-struct Waiting {
-  v1::ReplicaMessage message;
-  size_t bytes = 0;
-};
+constexpr char kDeliver[] = "/seraph.v1.Replicas/Deliver";
 
 }  // namespace
 
@@ -30,18 +30,18 @@ class PeerLinks::Link {
   Link(const Node& to, const PeerLinksOptions& options)
       : peer(to),
         channel(MakeChannel(to.address, options.channel)),
-        stub(v1::Replicas::NewStub(channel)),
+        stub(channel),
         backoff(options.retry_backoff, options.retry_backoff_max,
                 to.incarnation) {}
 
   // What fits into one write; at least one message if there is any.
-  std::vector<Waiting> TakeBatch(size_t limit)
+  std::vector<MessageWriter> TakeBatch(size_t limit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    std::vector<Waiting> batch;
+    std::vector<MessageWriter> batch;
     size_t bytes = 0;
     while (!queue.empty() &&
-           (batch.empty() || bytes + queue.front().bytes <= limit)) {
-      bytes += queue.front().bytes;
+           (batch.empty() || bytes + queue.front().size() <= limit)) {
+      bytes += queue.front().size();
       batch.push_back(std::move(queue.front()));
       queue.pop_front();
     }
@@ -56,10 +56,10 @@ class PeerLinks::Link {
 
   const Node peer;
   const std::shared_ptr<grpc::Channel> channel;
-  const std::unique_ptr<v1::Replicas::Stub> stub;
+  grpc::GenericStub stub;
 
   Mutex mu;
-  std::deque<Waiting> queue ABSL_GUARDED_BY(mu);
+  std::deque<MessageWriter> queue ABSL_GUARDED_BY(mu);
   size_t queued_bytes ABSL_GUARDED_BY(mu) = 0;
   Stream* stream ABSL_GUARDED_BY(mu) = nullptr;
   bool stopped ABSL_GUARDED_BY(mu) = false;
@@ -74,7 +74,7 @@ class PeerLinks::Link {
 // Whoever sets `busy` may start an operation, and nobody else; a hold keeps the
 // call from ending until the one who sets `ended` gives it up.
 class PeerLinks::Stream final
-    : public grpc::ClientWriteReactor<v1::ReplicaBatch> {
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Stream(PeerLinks* links, std::shared_ptr<Link> link)
       : links_(*links),
@@ -85,20 +85,23 @@ class PeerLinks::Stream final
   // With `busy` set.
   void Begin() {
     ReconnectNow(link_->channel.get());
-    link_->stub->async()->Deliver(context_.get(), &reply_, this);
+    link_->stub.PrepareBidiStreamingCall(context_.get(), kDeliver, {}, this);
     AddHold();
+    // The peer's one reply, at the end, says nothing; but the end is told when
+    // it was read.
+    StartRead(&reply_);
     WriteNext();
     StartCall();
   }
 
   // With `busy` set: writes what waits, or gives `busy` back.
   void WriteNext() {
-    std::vector<Waiting> taken;
+    std::vector<MessageWriter> taken;
     bool stopped;
     {
       MutexLock lock(&link_->mu);
       stopped = ended = link_->stopped;
-      if (!stopped && large_.empty()) {
+      if (!stopped && large_.done()) {
         taken = link_->TakeBatch(links_.options_.batch_bytes);
         if (taken.empty()) {
           busy = false;
@@ -107,8 +110,7 @@ class PeerLinks::Stream final
       }
     }
     if (stopped) return End();
-    if (!taken.empty()) Fill(std::move(taken));
-    if (!large_.empty()) NextPiece();
+    Fill(std::move(taken));
     StartWrite(&batch_);
   }
 
@@ -164,40 +166,24 @@ class PeerLinks::Stream final
     RemoveHold();
   }
 
-  void Fill(std::vector<Waiting> taken) {
-    batch_.Clear();
-    if (taken.size() == 1 && taken[0].bytes > links_.options_.batch_bytes) {
-      large_ = taken[0].message.SerializeAsString();
-      piece_offset_ = 0;
-      return;
+  // With what was taken, or else the next piece of a large one.
+  void Fill(std::vector<MessageWriter> taken) {
+    const size_t limit = links_.options_.batch_bytes;
+    if (taken.size() == 1 && taken[0].size() > limit) {
+      large_ = PiecesWriter(std::move(taken[0]));
     }
-    for (Waiting& one : taken) {
-      *batch_.add_messages() = std::move(one.message);
-    }
-  }
-
-  void NextPiece() {
-    const size_t bytes = std::min<size_t>(links_.options_.batch_bytes,
-                                          large_.size() - piece_offset_);
-    batch_.Clear();
-    batch_.set_piece(large_.substr(piece_offset_, bytes));
-    piece_offset_ += bytes;
-    batch_.set_more(piece_offset_ < large_.size());
-    if (!batch_.more()) {
-      large_ = std::string();
-      piece_offset_ = 0;
-    }
+    batch_ = ToByteBuffer(large_.done() ? WriteBatch(std::move(taken))
+                                        : large_.Next(limit));
   }
 
   PeerLinks& links_;
   const std::shared_ptr<Link> link_;
   const absl::Duration started_;
   const std::shared_ptr<grpc::ClientContext> context_;
-  v1::DeliverReply reply_;
+  grpc::ByteBuffer reply_;
   // Of whoever set `busy`.
-  v1::ReplicaBatch batch_;
-  std::string large_;
-  size_t piece_offset_ = 0;
+  grpc::ByteBuffer batch_;
+  PiecesWriter large_;
 };
 
 PeerLinks::PeerLinks(
@@ -240,8 +226,9 @@ void PeerLinks::StopLink(Link* link) {
   if (stream != nullptr) stream->RemoveHold();
 }
 
-void PeerLinks::Send(const Node& to, v1::ReplicaMessage message) {
-  const size_t bytes = message.ByteSizeLong();
+void PeerLinks::Send(const Node& to, const JobName& job, PeerMessage message) {
+  MessageWriter written = WritePeer(job, std::move(message));
+  const size_t bytes = written.size();
   std::shared_ptr<Link> link;
   {
     MutexLock lock(&mu_);
@@ -260,7 +247,7 @@ void PeerLinks::Send(const Node& to, v1::ReplicaMessage message) {
     if (lost) {
       link->Clear();
     } else {
-      link->queue.push_back({std::move(message), bytes});
+      link->queue.push_back(std::move(written));
       link->queued_bytes += bytes;
     }
   }

@@ -51,7 +51,7 @@ class PeerLinks final : public PeerSender {
   // sent later is lost. Not from a thread of gRPC's. May be repeated.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
-  void Send(const Node& to, v1::ReplicaMessage message) override
+  void Send(const Node& to, const JobName& job, PeerMessage message) override
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Tries again where a pause is over, and forgets idle peers. To be called

@@ -106,11 +106,8 @@ class Peer final : public v1::Replicas::CallbackService {
   std::unique_ptr<RpcServer> server_;
 };
 
-v1::ReplicaMessage Message(const std::string& text, size_t bytes = 0) {
-  v1::ReplicaMessage message;
-  message.mutable_job()->set_id(text);
-  message.mutable_snapshot()->set_data(std::string(bytes, 'x'));
-  return message;
+PeerMessage Message(size_t bytes = 0) {
+  return {.body = SnapshotPiece{.data = std::string(bytes, 'x')}};
 }
 
 Node At(const std::string& address, uint64_t incarnation) {
@@ -141,7 +138,7 @@ TEST_F(PeerLinksTest, MessagesArriveInOrderAndManyAtATime) {
   std::vector<std::string> sent;
   for (int i = 0; i < 5000; ++i) {
     sent.push_back(absl::StrCat("m", i));
-    links_->Send(At(peer.address(), 1), Message(sent.back()));
+    links_->Send(At(peer.address(), 1), {sent.back()}, Message());
   }
   EXPECT_EQ(peer.received().First(sent.size()), sent);
   EXPECT_LT(peer.batches(), 2500) << "those that wait go together";
@@ -152,9 +149,9 @@ TEST_F(PeerLinksTest, MessagesArriveInOrderAndManyAtATime) {
 TEST_F(PeerLinksTest, ALargeMessageGoesInPieces) {
   Peer peer;
   Make({.batch_bytes = 1000});
-  links_->Send(At(peer.address(), 1), Message("before"));
-  links_->Send(At(peer.address(), 1), Message("large", 100'000));
-  links_->Send(At(peer.address(), 1), Message("after"));
+  links_->Send(At(peer.address(), 1), {"before"}, Message());
+  links_->Send(At(peer.address(), 1), {"large"}, Message(100'000));
+  links_->Send(At(peer.address(), 1), {"after"}, Message());
   EXPECT_THAT(peer.received().First(3),
               ElementsAre("before", "large 100000", "after"));
   EXPECT_GT(peer.batches(), 100);
@@ -166,24 +163,24 @@ TEST_F(PeerLinksTest, APeerThatComesBackIsReachedAgain) {
   const Node node = At(peer->address(), 1);
   Make({.retry_backoff = absl::Milliseconds(5),
         .retry_backoff_max = absl::Milliseconds(20)});
-  links_->Send(node, Message("one"));
+  links_->Send(node, {"one"}, Message());
   peer->received().First(1);
   peer->Stop();
   peer.reset();
   // What is lost is told, and what is sent then is tried again and again.
   for (int i = 0; i < 3; ++i) {
     const size_t told = broken_.size();
-    links_->Send(node, Message("lost"));
+    links_->Send(node, {"lost"}, Message());
     broken_.First(told + 1);
   }
   EXPECT_EQ(broken_.First(1)[0], "1");
 
   Peer again(node.address);
   const size_t told = broken_.size();
-  links_->Send(node, Message("two"));
+  links_->Send(node, {"two"}, Message());
   // It may be lost still, if an attempt has just failed: then that is told.
   while (again.received().size() == 0) {
-    if (broken_.size() > told) links_->Send(node, Message("two"));
+    if (broken_.size() > told) links_->Send(node, {"two"}, Message());
     std::this_thread::yield();
   }
   EXPECT_EQ(again.received().First(1)[0], "two");
@@ -194,7 +191,7 @@ TEST_F(PeerLinksTest, WhatWaitsForAPeerIsBounded) {
   Make({.queue_limit_bytes = 10'000});
   const Node nowhere = At("127.0.0.1:1", 9);
   for (int i = 0; i < 100; ++i) {
-    links_->Send(nowhere, Message("m", 1000));
+    links_->Send(nowhere, {"m"}, Message(1000));
   }
   EXPECT_GE(broken_.size(), 9) << "each time about ten messages were lost";
   EXPECT_EQ(broken_.First(1)[0], "9");
@@ -203,11 +200,11 @@ TEST_F(PeerLinksTest, WhatWaitsForAPeerIsBounded) {
 TEST_F(PeerLinksTest, NothingIsToldAfterAStop) {
   auto peer = std::make_unique<Peer>();
   Make();
-  links_->Send(At(peer->address(), 1), Message("one"));
+  links_->Send(At(peer->address(), 1), {"one"}, Message());
   peer->received().First(1);
   links_->Stop();
   peer->Stop();
-  links_->Send(At(peer->address(), 1), Message("two"));
+  links_->Send(At(peer->address(), 1), {"two"}, Message());
   EXPECT_EQ(broken_.size(), 0);
   links_->Stop();
 }

@@ -3,7 +3,8 @@
 #define SERAPH_SERVER_SERVICE_PEER_SENDER_H_
 
 #include "common/cluster/node.h"
-#include "proto/replicas.pb.h"
+#include "server/core/peer_message.h"
+#include "server/service/job_name.h"
 
 namespace seraph {
 
@@ -16,7 +17,8 @@ class PeerSender {
   // back inside of it. Messages to one incarnation arrive in the order in which
   // they were sent, or not: after a loss the replicas that talk to it are told
   // (JobDirectory::OnLinkBroken), and what comes after the loss may arrive.
-  virtual void Send(const Node& to, v1::ReplicaMessage message) = 0;
+  virtual void Send(const Node& to, const JobName& job,
+                    PeerMessage message) = 0;
 };
 
 }  // namespace seraph

@@ -419,13 +419,13 @@ void ReplicaCalls::ForgetCuts(const JobName& name) {
   }
 }
 
-void ReplicaCalls::Deliver(v1::ReplicaMessage message,
+void ReplicaCalls::Deliver(WithBulk<v1::ReplicaMessage> message,
                            absl::AnyInvocable<void()> taken) {
-  if (message.to() != jobs_.incarnation()) return taken();
-  const auto job = jobs_.Find(JobNameOf(message.job()));
+  const v1::ReplicaMessage& head = message.head;
+  if (head.to() != jobs_.incarnation()) return taken();
+  const auto job = jobs_.Find(JobNameOf(head.job()));
   if (!job.ok()) return taken();
-  PartitionActor* const actor =
-      (*job)->Find(message.table(), message.partition());
+  PartitionActor* const actor = (*job)->Find(head.table(), head.partition());
   if (actor == nullptr) return taken();
   actor->Deliver(std::move(message), std::move(taken));
 }

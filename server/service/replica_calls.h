@@ -17,6 +17,7 @@
 #include "common/cluster/term_guard.h"
 #include "common/concurrent/executor.h"
 #include "common/concurrent/mutex.h"
+#include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
 #include "proto/replicas.pb.h"
 #include "server/service/cut_files.h"
@@ -64,7 +65,8 @@ class ReplicaCalls {
   // A message of another server. `taken` when it has been worked on, so that
   // whoever reads messages need not hold many. One that fits nothing here is
   // ignored.
-  void Deliver(v1::ReplicaMessage message, absl::AnyInvocable<void()> taken);
+  void Deliver(WithBulk<v1::ReplicaMessage> message,
+               absl::AnyInvocable<void()> taken);
 
  private:
   // Job, generation, cut.

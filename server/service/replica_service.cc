@@ -1,5 +1,6 @@
 #include "server/service/replica_service.h"
 
+#include "common/rpc/byte_buffer.h"
 #include "common/rpc/unary_call.h"
 #include "server/service/deliver_stream.h"
 
@@ -59,8 +60,9 @@ grpc::ServerUnaryReactor* ReplicaService::DropCut(
   return Start(&calls_, &ReplicaCalls::DropCut, *request, reply);
 }
 
-grpc::ServerReadReactor<v1::ReplicaBatch>* ReplicaService::Deliver(
-    grpc::CallbackServerContext* context, v1::DeliverReply* reply) {
+grpc::ServerReadReactor<grpc::ByteBuffer>* ReplicaService::Deliver(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* reply) {
+  *reply = ToByteBuffer(MessageWriter());  // An empty DeliverReply.
   return new DeliverStream(&calls_, &streams_);
 }
 

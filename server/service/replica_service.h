@@ -10,8 +10,19 @@
 
 namespace seraph {
 
+// Deliver as bytes, all others as messages.
+using RawReplicas = v1::Replicas::WithRawCallbackMethod_Deliver<
+    v1::Replicas::WithCallbackMethod_Configure<
+        v1::Replicas::WithCallbackMethod_Recruit<
+            v1::Replicas::WithCallbackMethod_HandOver<
+                v1::Replicas::WithCallbackMethod_BeginCut<
+                    v1::Replicas::WithCallbackMethod_TakeCut<
+                        v1::Replicas::WithCallbackMethod_WriteCut<
+                            v1::Replicas::WithCallbackMethod_DropCut<
+                                v1::Replicas::Service>>>>>>>>;
+
 // proto/replicas.proto documents every method. Threads: gRPC's.
-class ReplicaService final : public v1::Replicas::CallbackService {
+class ReplicaService final : public RawReplicas {
  public:
   // Both must outlive the server that this is registered with.
   ReplicaService(ReplicaCalls* calls, OpenStreams* streams)
@@ -38,8 +49,8 @@ class ReplicaService final : public v1::Replicas::CallbackService {
   grpc::ServerUnaryReactor* DropCut(grpc::CallbackServerContext* context,
                                     const v1::DropCutRequest* request,
                                     v1::DropCutReply* reply) override;
-  grpc::ServerReadReactor<v1::ReplicaBatch>* Deliver(
-      grpc::CallbackServerContext* context, v1::DeliverReply* reply) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* Deliver(
+      grpc::CallbackServerContext* context, grpc::ByteBuffer* reply) override;
 
  private:
   ReplicaCalls& calls_;

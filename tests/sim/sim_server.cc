@@ -10,6 +10,7 @@
 #include "common/table/partitioning.h"
 #include "server/service/ledger_codec.h"
 #include "server/service/order_codec.h"
+#include "server/service/peer_codec.h"
 #include "tests/sim/sim_disk.h"
 
 namespace seraph::testing {
@@ -37,7 +38,8 @@ class SimServer::Peers final : public PeerSender {
  public:
   explicit Peers(SimServer* server) : server_(*server) {}
 
-  void Send(const Node& to, v1::ReplicaMessage message) override {
+  void Send(const Node& to, const JobName& job, PeerMessage body) override {
+    v1::ReplicaMessage message = EncodePeer(job, std::move(body));
     ClusterWorld& world = server_.world_;
     const auto at = world.machine_of.find(to.name);
     if (at == world.machine_of.end()) return;

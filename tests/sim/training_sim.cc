@@ -20,7 +20,7 @@ constexpr int kMaxSteps = 1'000'000;
 // Each partition has one replica: they have nobody to talk to.
 class NoPeers final : public PeerSender {
  public:
-  void Send(const Node& to, v1::ReplicaMessage message) override {}
+  void Send(const Node& to, const JobName& job, PeerMessage message) override {}
 };
 
 struct SimServer {

@@ -1,0 +1,70 @@
+// Reads a protobuf message whose bulk stays where it lies.
+#ifndef SERAPH_COMMON_WIRE_BULK_SPLIT_H_
+#define SERAPH_COMMON_WIRE_BULK_SPLIT_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/wire/bulk_schema.h"
+#include "common/wire/byte_slices.h"
+#include "google/protobuf/message_lite.h"
+
+namespace seraph {
+
+// Where the bulk of a message lies.
+struct FoundBulk {
+  const BulkField* field = nullptr;
+  ByteSlices bytes;
+};
+
+// Takes the bulk out of a message: `head` becomes the message without it, in
+// wire form, for protobuf to parse.
+//
+// False, with nothing to be used of the results, for what is better left to
+// protobuf as a whole: what is no message, and what none of our writers would
+// write, such as a field of the schema twice, whose parts protobuf merges.
+bool SplitBulk(const ByteSlices& message, const BulkSchema& schema,
+               std::string* head, std::vector<FoundBulk>* bulk);
+
+// A message of which some bulk fields may lie outside of it; it is empty there.
+template <typename Message>
+struct WithBulk {
+  WithBulk() = default;
+  // With all of its bulk inside.
+  WithBulk(Message message) : head(std::move(message)) {}  // NOLINT
+
+  // The bytes of a field. `inside`: the field itself, which must outlive them.
+  ByteSlices Bulk(const BulkField& field, const std::string& inside) const {
+    for (const FoundBulk& found : bulk) {
+      if (found.field == &field) return found.bytes;
+    }
+    return ByteSlices(inside, nullptr);
+  }
+
+  Message head;
+  std::vector<FoundBulk> bulk;  // In the order of the message.
+};
+
+// The same as protobuf's own parser makes of the bytes.
+// Errors: InvalidArgument for what is no such message.
+template <typename Message>
+absl::StatusOr<WithBulk<Message>> ParseWithBulk(const ByteSlices& bytes,
+                                                const BulkSchema& schema) {
+  std::string head;
+  WithBulk<Message> parsed;
+  if (!SplitBulk(bytes, schema, &head, &parsed.bulk)) {
+    head = bytes.ToString();
+    parsed.bulk.clear();
+  }
+  if (!parsed.head.ParseFromString(head)) {
+    return absl::InvalidArgumentError("bytes that are no such message");
+  }
+  return parsed;
+}
+
+}  // namespace seraph
+
+#endif  // SERAPH_COMMON_WIRE_BULK_SPLIT_H_
