@@ -328,6 +328,36 @@ TEST_P(RestorePartitionTest, AnIncrementHoldsWhatChangedAndNoMore) {
   for (const CutPart& part : manifest.parts) EXPECT_EQ(part.files.size(), 1);
 }
 
+// Rows leave a block of a sparse store: an increment has what is left of it,
+// and the block that they are in now.
+TEST_P(RestorePartitionTest, AnIncrementOfABlockThatWasDividedHasEachRowOnce) {
+  if (GetParam().kind == TableKind::kDense) return;
+  Step(1);
+  const RowStore& store = *partitions_.one(0).store;
+  std::vector<Key> whole;
+  std::vector<float> cells;
+  store.CopyBlock(0, &whole, &cells);
+  ASSERT_EQ(store.blocks(), 1);
+  partitions_.Cut(1, 0);
+
+  for (uint64_t seed = 2; store.blocks() == 1; ++seed) Step(seed);
+  std::vector<Key> left;
+  store.CopyBlock(0, &left, &cells);
+  ASSERT_FALSE(
+      std::includes(left.begin(), left.end(), whole.begin(), whole.end()))
+      << "no row has left the block";
+  const CheckpointManifest manifest = partitions_.Cut(2, 1);
+  ASSERT_EQ(manifest.parts[0].files.size(), 2);
+  EXPECT_EQ(manifest.parts[0].rows, store.rows());
+  EXPECT_THAT(CheckpointFolder(&folder_).Verify(manifest), IsOk());
+
+  const auto last = partitions_.AllCells();
+  for (const uint32_t count : {3, 1, 2}) {
+    ASSERT_THAT(partitions_.Restore(manifest, count, /*bsp=*/true), IsOk());
+    EXPECT_EQ(partitions_.AllCells(), last);
+  }
+}
+
 TEST_P(RestorePartitionTest, DifferentSumsKeepWhatIsPending) {
   for (uint64_t seed = 1; seed <= 4; ++seed) Step(seed);
   partitions_.Push(0, 5);

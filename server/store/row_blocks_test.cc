@@ -1,4 +1,5 @@
 // Blocks of rows: copying, restoring, and what changed.
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -146,6 +147,30 @@ TEST_P(RowBlocksTest, RowsThatAreThereAreReplaced) {
   EXPECT_EQ(AllRows(*store_).at(keys[0]), before.at(keys[0]));
 }
 
+TEST_P(RowBlocksTest, RowsAreRestoredInAnyOrder) {
+  Push(store_.get(), SomeKeys(1), &sums_);
+  auto other = *MakeRowStore(Table(GetParam()), range_);
+  LazySums others;
+  Push(other.get(), SomeKeys(2), &others);
+  std::vector<Key> keys;
+  std::vector<float> cells;
+  const size_t row_cells = store_->rule().row_cells();
+  for (size_t block = 0; block < store_->blocks(); ++block) {
+    store_->CopyBlock(block, &keys, &cells);
+    std::reverse(keys.begin(), keys.end());
+    std::vector<float> reversed;
+    for (size_t i = keys.size(); i-- > 0;) {
+      reversed.insert(reversed.end(), cells.begin() + i * row_cells,
+                      cells.begin() + (i + 1) * row_cells);
+    }
+    ASSERT_THAT(other->RestoreRows(keys, reversed), IsOk());
+  }
+  const auto rows = AllRows(*other);
+  for (const auto& [key, row] : AllRows(*store_)) {
+    ASSERT_EQ(rows.at(key), row) << key;
+  }
+}
+
 TEST_P(RowBlocksTest, AWrongRestoreChangesNothing) {
   Push(store_.get(), SomeKeys(1), &sums_);
   const auto before = AllRows(*store_);
@@ -156,6 +181,9 @@ TEST_P(RowBlocksTest, AWrongRestoreChangesNothing) {
   EXPECT_THAT(
       store_->RestoreRows({1, kRows}, std::vector<float>(2 * row_cells)),
       StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("key 20000")));
+  EXPECT_THAT(
+      store_->RestoreRows({7, 3, 7}, std::vector<float>(3 * row_cells)),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("key 7 has two")));
   EXPECT_EQ(AllRows(*store_), before);
 }
 
@@ -189,13 +217,16 @@ TEST_P(RowBlocksTest, WhatIsWrittenHasTheVersionAndNothingElse) {
   EXPECT_TRUE(Changed(*store_, version).empty());
 }
 
-// Whatever is pushed: what did not change is in the earlier copy.
+// Whatever is pushed: what did not change is in the earlier copy, and the
+// newest copies of all blocks have each row once, also where rows went to
+// another block.
 TEST_P(RowBlocksTest, UnchangedBlocksAreAsTheyWere) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     auto store = *MakeRowStore(Table(GetParam()), range_);
     LazySums sums;
     std::map<size_t, std::vector<uint32_t>> kept;  // By block.
+    std::map<size_t, std::vector<Key>> kept_keys;
     std::vector<Key> keys;
     std::vector<float> cells;
     uint64_t since = 0;
@@ -213,11 +244,19 @@ TEST_P(RowBlocksTest, UnchangedBlocksAreAsTheyWere) {
         store->CopyBlock(block, &keys, &cells);
         if (store->BlockVersion(block) > since) {
           kept[block] = Bits(cells);
+          kept_keys[block] = keys;
         } else {
           ++unchanged;
           ASSERT_EQ(kept[block], Bits(cells)) << block;
+          ASSERT_EQ(kept_keys[block], keys) << block;
         }
       }
+      std::vector<Key> all;
+      for (const auto& [block, copied] : kept_keys) {
+        all.insert(all.end(), copied.begin(), copied.end());
+      }
+      std::sort(all.begin(), all.end());
+      ASSERT_EQ(all, store->Keys({}));
       since = store->NextVersion();
     }
     EXPECT_GT(unchanged, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,50 @@ absl::Status NotInRange(Key key, const KeyRange& range) {
       "key ", key, " is not in the range ", range.first, "..", range.last));
 }
 
+// The order in which keys ascend; empty if they do already.
+std::vector<size_t> Order(absl::Span<const Key> keys) {
+  std::vector<size_t> order;
+  if (std::is_sorted(keys.begin(), keys.end())) return order;
+  order.resize(keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return keys[a] < keys[b]; });
+  return order;
+}
+
 }  // namespace
+
+// Collects them, so that rows of one block come into it together.
+class RowStore::NewRows {
+ public:
+  explicit NewRows(RowStore* store)
+      : store_(store), row_cells_(store->rule().row_cells()) {}
+
+  // The new row of a missing key, to be set before the next call. Keys ascend.
+  float* Add(Key key) {
+    keys_.push_back(key);
+    cells_.resize(keys_.size() * row_cells_);
+    return cells_.data() + cells_.size() - row_cells_;
+  }
+
+  // Inserts what there is if that is much, or if `all` is wanted. Rows of the
+  // store may move.
+  void Insert(bool all) {
+    if (keys_.empty() || (!all && cells_.size() < kManyCells)) return;
+    store_->Insert(keys_, cells_.data());
+    keys_.clear();
+    cells_.clear();
+  }
+
+ private:
+  // Little, so that the blocks that they come into are still in the cache.
+  static constexpr size_t kManyCells = size_t{1} << 12;
+
+  RowStore* const store_;
+  const size_t row_cells_;
+  std::vector<Key> keys_;
+  std::vector<float> cells_;
+};
 
 RowStore::RowStore(const TableSpec& table, const KeyRange& range,
                    std::unique_ptr<const UpdateRule> rule)
@@ -113,6 +157,7 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
     overwritten->sums = step.before;
   }
   ApplyResult result;
+  NewRows created(this);
   std::vector<float> made;
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
@@ -135,11 +180,13 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
       if ((not_finite >> i) & 1) {
         if (result.not_finite++ == 0) result.first_not_finite = begin + i;
       } else if (is_missing) {
-        std::copy_n(rows[i], rule_->row_cells(), Create(group[i]));
+        std::copy_n(rows[i], rule_->row_cells(), created.Add(group[i]));
         ++result.created;
       }
     }
+    created.Insert(false);
   }
+  created.Insert(true);
   return result;
 }
 
@@ -152,16 +199,19 @@ absl::Status RowStore::Load(absl::Span<const Key> keys,
           ", column ", i % width(), ", is not finite"));
     }
   }
+  NewRows created(this);
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
     FindToWrite(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
-      float* row = rows[i] != nullptr ? rows[i] : Create(group[i]);
+      float* row = rows[i] != nullptr ? rows[i] : created.Add(group[i]);
       rule_->InitRow(values.subspan((begin + i) * width(), width()), LazySums{},
                      row);
     }
+    created.Insert(false);
   }
+  created.Insert(true);
   return absl::OkStatus();
 }
 
@@ -176,15 +226,28 @@ absl::Status RowStore::RestoreRows(absl::Span<const Key> keys,
   for (const Key key : keys) {
     if (!range_.Contains(key)) return NotInRange(key, range_);
   }
-  float* rows[kGroup];
-  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
-    const auto group = keys.subspan(begin, kGroup);
-    FindToWrite(group, rows);
-    for (size_t i = 0; i < group.size(); ++i) {
-      float* row = rows[i] != nullptr ? rows[i] : Create(group[i]);
-      std::copy_n(cells.data() + (begin + i) * row_cells, row_cells, row);
+  const std::vector<size_t> order = Order(keys);
+  const auto at = [&](size_t i) { return order.empty() ? i : order[i]; };
+  for (size_t i = 1; i < keys.size(); ++i) {
+    if (keys[at(i - 1)] == keys[at(i)]) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "table '", table_.name, "': key ", keys[at(i)], " has two rows"));
     }
   }
+  NewRows created(this);
+  Key group[kGroup];
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const size_t n = std::min(kGroup, keys.size() - begin);
+    for (size_t i = 0; i < n; ++i) group[i] = keys[at(begin + i)];
+    FindToWrite(absl::MakeConstSpan(group, n), rows);
+    for (size_t i = 0; i < n; ++i) {
+      float* row = rows[i] != nullptr ? rows[i] : created.Add(group[i]);
+      std::copy_n(cells.data() + at(begin + i) * row_cells, row_cells, row);
+    }
+    created.Insert(false);
+  }
+  created.Insert(true);
   return absl::OkStatus();
 }
 

@@ -39,10 +39,11 @@ struct ApplyResult {
 //           key, and gives them to every read. Only Apply and Load write rows.
 // Bytes:    no value depends on the range, on other keys, on addresses or on
 //           the order of earlier creations.
-// Blocks:   rows lie in numbered blocks. A block's rows stay in it as long as
-//           the store lives; a sparse store adds rows to its last block, and
-//           then begins another. What a block is, is the store's own affair:
-//           two stores of the same rows have others.
+// Blocks:   rows lie in numbered blocks, each row in one. A row may move to
+//           another block, old or new; then both are written in that version.
+//           So of the newest copies of all blocks each row is in one. A block
+//           never goes. What a block is, is the store's own affair: two stores
+//           of the same rows have others.
 // Threads:  const methods may run side by side; any other alone.
 //
 // Implementations give rows a place and keys an index; everything that concerns
@@ -99,9 +100,10 @@ class RowStore {
                          std::vector<float>* cells) const = 0;
 
   // Sets rows, existing or not, to cells that CopyBlock of a store of the same
-  // table gave, bit by bit. Keys distinct, in any order.
+  // table gave, bit by bit. Keys in any order; in theirs it is fastest.
   // Errors, each leaving every row as it was: InvalidArgument for a wrong
-  // number of cells, OutOfRange for a key outside of range().
+  // number of cells or a key that is there twice, OutOfRange for a key outside
+  // of range().
   absl::Status RestoreRows(absl::Span<const Key> keys,
                            absl::Span<const float> cells);
 
@@ -148,9 +150,13 @@ class RowStore {
   // Find, for rows that may be written: touches their blocks.
   virtual void FindToWrite(absl::Span<const Key> keys, float** rows) = 0;
 
-  // Adds a missing key; its row's cells are not set. Touches its block, moves
-  // no other row.
-  virtual float* Create(Key key) = 0;
+  // Adds missing keys, strictly increasing, with their rows,
+  // [keys * rule().row_cells()]. Touches their blocks. Pointers to rows may not
+  // be used afterwards.
+  virtual void Insert(absl::Span<const Key> keys, const float* cells) = 0;
+
+  // New rows on their way into the store.
+  class NewRows;
 
   // Gives each null of `rows` a row in `made`. Returns the bits of those.
   uint64_t MakeMissing(absl::Span<const Key> keys, const LazySums& sums,

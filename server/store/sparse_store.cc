@@ -1,19 +1,21 @@
 #include "server/store/sparse_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "common/table/partitioning.h"
-#include "server/store/key_index.h"
+#include "server/store/segment.h"
+#include "server/store/segment_directory.h"
+#include "server/store/slot_arena.h"
 
 namespace seraph {
 namespace {
 
-// Cells of a slab at most, unless a single row is longer: 64 KiB.
-constexpr size_t kSlabCells = 16384;
+// Where a segment is too full for the most units, there come to be some of
+// about so many.
+constexpr size_t kUnitsOfPieces = 12;
 
 class SparseCursor final : public RowCursor {
  public:
@@ -33,112 +35,232 @@ class SparseCursor final : public RowCursor {
   size_t next_ = 0;
 };
 
+// Blocks are the segments, by their age.
 class SparseStore final : public RowStore {
  public:
   SparseStore(const TableSpec& table, const KeyRange& range,
               std::unique_ptr<const UpdateRule> rule)
       : RowStore(table, range, std::move(rule)),
-        row_cells_(this->rule().row_cells()),
-        slab_shift_(
-            std::bit_width(std::max<size_t>(1, kSlabCells / row_cells_)) - 1) {}
+        shape_(this->rule().row_cells()),
+        arena_(shape_.room_bytes()) {}
 
-  size_t blocks() const override { return slabs_.size(); }
+  size_t blocks() const override { return segments_.size(); }
 
   void CopyBlock(size_t block, std::vector<Key>* keys,
                  std::vector<float>* cells) const override {
-    const size_t begin = block << slab_shift_;
-    const size_t n = std::min(keys_.size() - begin, size_t{1} << slab_shift_);
-    keys->assign(keys_.begin() + begin, keys_.begin() + begin + n);
-    const float* slab = slabs_[block].get();
-    cells->assign(slab, slab + n * row_cells_);
+    const Segment& segment = segments_[block];
+    keys->resize(segment.rows());
+    cells->resize(segment.rows() * shape_.row_cells);
+    segment.Copy(shape_, keys->data(), cells->data());
   }
 
   std::vector<Key> Keys(const KeyRange& wanted) const override {
     std::vector<Key> keys;
-    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(keys),
-                 [&](Key key) { return wanted.Contains(key); });
-    std::sort(keys.begin(), keys.end());
+    if (directory_.size() == 0) return keys;
+    std::vector<Key> all;
+    for (size_t at = directory_.Find(wanted.first);
+         at < directory_.size() && directory_.bound(at) <= wanted.last; ++at) {
+      const Segment& segment = segments_[directory_.segment(at)];
+      all.resize(segment.rows());
+      segment.Copy(shape_, all.data(), nullptr);
+      const auto begin = std::lower_bound(all.begin(), all.end(), wanted.first);
+      const auto end = std::upper_bound(begin, all.end(), wanted.last);
+      keys.insert(keys.end(), begin, end);
+    }
     return keys;
   }
 
   std::unique_ptr<RowCursor> Cursor() const override {
-    std::vector<Key> originals;
-    originals.reserve(keys_.size());
-    for (const Key key : keys_) {
-      originals.push_back(ToOriginalKey(table(), key));
+    std::vector<Key> originals = Keys(range());
+    if (table().scramble) {
+      for (Key& key : originals) key = ToOriginalKey(table(), key);
+      std::sort(originals.begin(), originals.end());
     }
-    std::sort(originals.begin(), originals.end());
     return std::make_unique<SparseCursor>(*this, std::move(originals));
   }
 
-  size_t rows() const override { return keys_.size(); }
+  size_t rows() const override { return rows_; }
 
   size_t bytes() const override {
-    return index_.bytes() + keys_.capacity() * sizeof(Key) +
-           (slabs_.size() << slab_shift_) * row_cells_ * sizeof(float);
+    return units_ * shape_.unit_bytes + segments_.capacity() * sizeof(Segment) +
+           directory_.bytes();
   }
 
  private:
   void Find(absl::Span<const Key> keys, float** rows) const override {
-    FindAnd(keys, rows, [](size_t) {});
+    FindAnd(keys, rows, [](uint32_t) {});
   }
 
   void FindToWrite(absl::Span<const Key> keys, float** rows) override {
-    FindAnd(keys, rows, [this](size_t slab) { Touch(slab); });
+    FindAnd(keys, rows, [this](uint32_t segment) { Touch(segment); });
   }
 
   template <typename Found>
   void FindAnd(absl::Span<const Key> keys, float** rows, Found found) const {
+    if (segments_.empty()) {
+      std::fill_n(rows, keys.size(), nullptr);
+      return;
+    }
     // Copies: a store to `rows` might change the members, for all the compiler
     // knows.
-    const std::unique_ptr<float[]>* const slabs = slabs_.data();
-    const int shift = slab_shift_;
-    const size_t mask = (size_t{1} << shift) - 1;
-    const size_t row_cells = row_cells_;
-    uint32_t numbers[UpdateRule::kMaxRows];
-    for (const Key key : keys) index_.Prefetch(key);
-    for (size_t i = 0; i < keys.size(); ++i) numbers[i] = index_.Find(keys[i]);
+    const SegmentShape shape = shape_;
+    const Segment* const segments = segments_.data();
+    uint32_t in[UpdateRule::kMaxRows];
+    uint32_t guesses[UpdateRule::kMaxRows];
+    directory_.Find(keys, in);
     for (size_t i = 0; i < keys.size(); ++i) {
-      const size_t row = numbers[i];
-      if (row == KeyIndex::kMissing) {
-        rows[i] = nullptr;
-        continue;
-      }
-      rows[i] = slabs[row >> shift].get() + (row & mask) * row_cells;
-      Prefetch(rows[i], row_cells);
-      found(row >> shift);
+      const Segment& segment = segments[in[i]];
+      guesses[i] = segment.Guess(keys[i]);
+      segment.Prefetch(shape, guesses[i]);
+    }
+    for (size_t i = 0; i < keys.size(); ++i) {
+      rows[i] = segments[in[i]].Find(shape, keys[i], guesses[i]);
+      if (rows[i] == nullptr) continue;
+      Prefetch(rows[i], shape.row_cells);
+      found(in[i]);
     }
   }
 
   // Wide rows up to a limit; what follows, the processor guesses by itself.
-  static void Prefetch(const float* row, size_t row_cells) {
+  // Inlined: gcc removes calls of functions that do nothing but prefetch.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static void Prefetch(const float* row,
+                                                    size_t row_cells) {
     constexpr size_t kLine = 64 / sizeof(float);
     const size_t cells = std::min(row_cells, 16 * kLine);
     for (size_t i = 0; i < cells; i += kLine) __builtin_prefetch(row + i, 1);
   }
 
-  float* Create(Key key) override {
-    const size_t row = keys_.size();
-    if ((row >> slab_shift_) == slabs_.size()) {
-      slabs_.push_back(std::make_unique<float[]>(row_cells_ << slab_shift_));
-      AddBlock();
+  void Insert(absl::Span<const Key> keys, const float* cells) override {
+    rows_ += keys.size();
+    while (!keys.empty()) {
+      // Those of one segment.
+      size_t at = 0;
+      size_t n = keys.size();
+      if (directory_.size() > 0) {
+        at = directory_.Find(keys.front());
+        if (at + 1 < directory_.size()) {
+          n = std::lower_bound(keys.begin(), keys.end(),
+                               directory_.bound(at + 1)) -
+              keys.begin();
+        }
+      }
+      if (!InsertIntoGaps(at, keys.first(n), cells)) {
+        Rebuild(at, keys.first(n), cells);
+      }
+      keys.remove_prefix(n);
+      cells += n * shape_.row_cells;
     }
-    Touch(row >> slab_shift_);
-    keys_.push_back(key);
-    index_.Insert(key, static_cast<uint32_t>(row));
-    return Row(row);
   }
 
-  float* Row(size_t row) const {
-    return slabs_[row >> slab_shift_].get() +
-           (row & ((size_t{1} << slab_shift_) - 1)) * row_cells_;
+  // Inserts keys of the segment at `at` one by one. False, and nothing is done,
+  // if there is no room, or if they are so many that a pass over all rows of
+  // the segment is faster.
+  bool InsertIntoGaps(size_t at, absl::Span<const Key> keys,
+                      const float* cells) {
+    if (directory_.size() == 0) return false;
+    const uint32_t number = directory_.segment(at);
+    Segment& segment = segments_[number];
+    if (segment.rows() + keys.size() > shape_.MostRows(segment.units()) ||
+        keys.size() > segment.rows() / 12) {
+      return false;
+    }
+    for (const Key key : keys) segment.Prefetch(shape_, segment.Guess(key));
+    for (size_t i = 0; i < keys.size(); ++i) {
+      segment.Insert(shape_, keys[i], cells + i * shape_.row_cells);
+    }
+    Touch(number);
+    return true;
   }
 
-  const size_t row_cells_;
-  const int slab_shift_;  // A slab has 2^slab_shift_ rows.
-  KeyIndex index_;
-  std::vector<Key> keys_;  // By row: the blocks are the slabs.
-  std::vector<std::unique_ptr<float[]>> slabs_;  // Filled one after the other.
+  // Replaces the segment at `at`, if there is one, by what has the new rows
+  // too: one, or several if one is too small.
+  void Rebuild(size_t at, absl::Span<const Key> keys, const float* cells) {
+    const bool is_first = directory_.size() == 0;
+    Merge(is_first ? nullptr : &segments_[directory_.segment(at)], keys, cells);
+    const size_t rows = merged_keys_.size();
+    size_t pieces = 1;
+    if (WithRoom(rows) > shape_.MostRows(SegmentShape::kMostUnits)) {
+      const size_t most = shape_.MostRows(kUnitsOfPieces);
+      pieces = std::max<size_t>(2, (WithRoom(rows) + most - 1) / most);
+    }
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      const size_t begin = rows * piece / pieces;
+      const size_t end = rows * (piece + 1) / pieces;
+      const auto piece_keys =
+          absl::MakeConstSpan(merged_keys_).subspan(begin, end - begin);
+      const float* piece_cells =
+          merged_cells_.data() + begin * shape_.row_cells;
+      if (is_first || piece > 0) {
+        AddSegment(at + piece, piece == 0 ? 0 : piece_keys.front());
+      }
+      Fill(directory_.segment(at + piece), piece_keys, piece_cells);
+    }
+  }
+
+  // A segment has room for 3 % more rows at least when it is made, or there
+  // would soon be a next time.
+  static size_t WithRoom(size_t rows) { return rows + rows / 32; }
+
+  void AddSegment(size_t at, Key bound) {
+    directory_.Add(at, bound, segments_.size());
+    segments_.emplace_back(arena_.Add());
+    AddBlock();
+  }
+
+  // Makes these the rows of a segment.
+  void Fill(uint32_t number, absl::Span<const Key> keys, const float* cells) {
+    Segment& segment = segments_[number];
+    const size_t before = segment.units();
+    const size_t units = shape_.UnitsFor(WithRoom(keys.size()));
+    segment.Fill(shape_, units, keys, cells, &slots_);
+    units_ += units - before;
+    if (units < before) {
+      SlotArena::Release(segment.memory() + units * shape_.unit_bytes,
+                         (before - units) * shape_.unit_bytes);
+    }
+    Touch(number);
+  }
+
+  // Sets merged_keys_ and merged_cells_ to the segment's rows, if there is one,
+  // and the new ones.
+  void Merge(const Segment* segment, absl::Span<const Key> keys,
+             const float* cells) {
+    const size_t row_cells = shape_.row_cells;
+    size_t left = segment == nullptr ? 0 : segment->rows();
+    merged_keys_.resize(left + keys.size());
+    merged_cells_.resize((left + keys.size()) * row_cells);
+    if (segment != nullptr) {
+      segment->Copy(shape_, merged_keys_.data(), merged_cells_.data());
+    }
+    // From the back: what moves up makes room for what comes.
+    const auto merged_keys = merged_keys_.begin();
+    const auto merged_cells = merged_cells_.begin();
+    for (size_t i = keys.size(); i-- > 0;) {
+      const size_t below =
+          std::lower_bound(merged_keys, merged_keys + left, keys[i]) -
+          merged_keys;
+      std::copy_backward(merged_keys + below, merged_keys + left,
+                         merged_keys + left + i + 1);
+      std::copy_backward(merged_cells + below * row_cells,
+                         merged_cells + left * row_cells,
+                         merged_cells + (left + i + 1) * row_cells);
+      merged_keys_[below + i] = keys[i];
+      std::copy_n(cells + i * row_cells, row_cells,
+                  merged_cells + (below + i) * row_cells);
+      left = below;
+    }
+  }
+
+  const SegmentShape shape_;
+  SlotArena arena_;
+  SegmentDirectory directory_;
+  std::vector<Segment> segments_;
+  size_t units_ = 0;  // Of all segments.
+  size_t rows_ = 0;
+  // Of Rebuild: memory that is used again.
+  std::vector<Key> merged_keys_;
+  std::vector<float> merged_cells_;
+  std::vector<uint32_t> slots_;
 };
 
 }  // namespace

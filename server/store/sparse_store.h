@@ -8,10 +8,15 @@
 
 namespace seraph {
 
-// A hash table from key to row, and rows in slabs that never move. Its order
-// shows nowhere. Lookups go in groups whose buckets and rows are prefetched,
-// since waiting for memory is what they cost.
-// Memory: row_cells() * 4 + 19 to 39 bytes a key, and at most one slab more.
+// Rows in the order of their mixed keys, in segments (segment.h): the keys of a
+// push ascend, so its rows are met in the order of memory. Where keys are
+// spread evenly, as those of a scrambled table are, one is found in a cache
+// line or two; of whatever keys, in the logarithm of a segment.
+//
+// Segments grow by pages, in place, and one that is too large becomes two:
+// there is no moment at which all rows move, and none at which there are two
+// copies of them. Memory: at most 1.35 * (8 + row_cells() * 4) bytes a key,
+// from some thousand keys on.
 //
 // Requires: `rule` is of the table's width.
 std::unique_ptr<RowStore> MakeSparseStore(

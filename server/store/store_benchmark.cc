@@ -1,0 +1,229 @@
+// How fast a store of a sparse table steps, reads and grows, and what a key
+// costs in memory.
+//
+//   bazel run //server/store:store_benchmark -- --benchmark_filter=/1M/
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmark/benchmark.h"
+#include "common/base/draw.h"
+#include "common/base/scramble.h"
+#include "server/store/make_row_store.h"
+#include "server/store/row_store.h"
+
+namespace seraph {
+namespace {
+
+constexpr size_t kBatch = 100'000;
+constexpr size_t kBatches = 8;  // Together they do not fit into a cache.
+
+size_t ResidentBytes() {
+  size_t pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*u %zu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// Of this thread's own time, so that neighbours do not count.
+double CpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+std::unique_ptr<RowStore> MakeStore(OptimizerKind kind, uint32_t width) {
+  return *MakeRowStore({.name = "t",
+                        .width = width,
+                        .scramble = true,
+                        .optimizer = {.kind = kind}},
+                       {});
+}
+
+void Push(RowStore* store, const std::vector<Key>& keys,
+          const std::vector<float>& gradients) {
+  const StepContext step = store->rule().NextStep(LazySums{}, 0.01);
+  benchmark::DoNotOptimize(store->Apply(
+      keys, absl::MakeConstSpan(gradients).first(keys.size() * store->width()),
+      step, nullptr));
+}
+
+// Keys [begin, end) of a scrambled table, mixed, in order.
+std::vector<Key> MixedKeys(Key begin, Key end) {
+  std::vector<Key> keys;
+  for (Key key = begin; key < end; ++key) keys.push_back(Scramble(key));
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+// A store of the keys [0, rows), as batches of new keys made it.
+struct Filled {
+  Filled(OptimizerKind kind, uint32_t width, size_t rows)
+      : kind(kind), width(width), rows(rows) {
+    const std::vector<float> gradients(kBatch * width, 0.5f);
+    const size_t before = ResidentBytes();
+    store = MakeStore(kind, width);
+    for (Key key = 0; key < rows; key += kBatch) {
+      const std::vector<Key> keys =
+          MixedKeys(key, std::min<Key>(rows, key + kBatch));
+      const double begin = CpuSeconds();
+      Push(store.get(), keys, gradients);
+      fill_seconds += CpuSeconds() - begin;
+    }
+    resident_bytes = ResidentBytes() - before;
+  }
+
+  const OptimizerKind kind;
+  const uint32_t width;
+  const size_t rows;
+  std::unique_ptr<RowStore> store;
+  double fill_seconds = 0;
+  size_t resident_bytes = 0;
+};
+
+// The same one for benchmarks of the same one; there is memory for one.
+Filled& FilledStore(OptimizerKind kind, uint32_t width, size_t rows) {
+  static std::unique_ptr<Filled> filled;
+  if (filled == nullptr || filled->kind != kind || filled->width != width ||
+      filled->rows != rows) {
+    filled = nullptr;
+    filled = std::make_unique<Filled>(kind, width, rows);
+  }
+  return *filled;
+}
+
+std::vector<std::vector<Key>> Batches(size_t rows, size_t batch) {
+  std::vector<std::vector<Key>> batches(kBatches);
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    for (uint64_t j = 0; j < batch; ++j) {
+      batches[i].push_back(Scramble(ToBelow(Draw(1, {i, j}), rows)));
+    }
+    std::sort(batches[i].begin(), batches[i].end());
+    batches[i].erase(std::unique(batches[i].begin(), batches[i].end()),
+                     batches[i].end());
+  }
+  return batches;
+}
+
+using benchmark::Counter;
+
+Counter SecondsPerKey(size_t keys) {
+  return Counter(keys, Counter::kIsRate | Counter::kInvert);
+}
+
+void Apply(benchmark::State& state, OptimizerKind kind, uint32_t width,
+           size_t rows, size_t batch) {
+  RowStore* store = FilledStore(kind, width, rows).store.get();
+  const auto batches = Batches(rows, batch);
+  const std::vector<float> gradients(batch * width, 0.5f);
+  size_t keys = 0;
+  size_t next = 0;
+  for (auto _ : state) {
+    Push(store, batches[next], gradients);
+    keys += batches[next].size();
+    next = (next + 1) % kBatches;
+  }
+  state.counters["s_per_key"] = SecondsPerKey(keys);
+}
+
+void Read(benchmark::State& state, OptimizerKind kind, uint32_t width,
+          size_t rows, size_t batch) {
+  const RowStore* store = FilledStore(kind, width, rows).store.get();
+  const auto batches = Batches(rows, batch);
+  std::vector<float> values(batch * width);
+  size_t keys = 0;
+  size_t next = 0;
+  for (auto _ : state) {
+    store->Read(batches[next], LazySums{}, absl::MakeSpan(values));
+    benchmark::ClobberMemory();
+    keys += batches[next].size();
+    next = (next + 1) % kBatches;
+  }
+  state.counters["s_per_key"] = SecondsPerKey(keys);
+}
+
+// What filling it took.
+void Fill(benchmark::State& state, OptimizerKind kind, uint32_t width,
+          size_t rows) {
+  const Filled& filled = FilledStore(kind, width, rows);
+  for (auto _ : state) {
+  }
+  state.counters["s_per_new_key"] = filled.fill_seconds / rows;
+  state.counters["bytes_per_key"] =
+      static_cast<double>(filled.resident_bytes) / rows;
+  state.counters["counted_bytes_per_key"] =
+      static_cast<double>(filled.store->bytes()) / rows;
+}
+
+// Keys come one by one, in no order: how long does one take?
+void GrowByOne(benchmark::State& state, size_t rows) {
+  for (auto _ : state) {
+    const auto store = MakeStore(OptimizerKind::kAdagrad, 1);
+    const std::vector<float> gradients(1, 0.5f);
+    double longest = 0;
+    double sum = 0;
+    for (Key key = 0; key < rows; ++key) {
+      const std::vector<Key> keys{Scramble(key)};
+      const double begin = CpuSeconds();
+      Push(store.get(), keys, gradients);
+      const double seconds = CpuSeconds() - begin;
+      longest = std::max(longest, seconds);
+      sum += seconds;
+    }
+    state.counters["longest_s"] = longest;
+    state.counters["s_per_new_key"] = sum / rows;
+  }
+}
+
+void Register() {
+  struct Kind {
+    const char* name;
+    OptimizerKind kind;
+  };
+  const std::vector<Kind> kinds = {{"sum", OptimizerKind::kSum},
+                                   {"adagrad", OptimizerKind::kAdagrad},
+                                   {"ftrl", OptimizerKind::kFtrl}};
+  const std::vector<std::pair<const char*, size_t>> sizes = {
+      {"1M", 1'000'000}, {"10M", 10'000'000}, {"50M", 50'000'000}};
+  for (const auto& [size_name, rows] : sizes) {
+    for (const uint32_t width : {1, 16}) {
+      if (rows * width > 160'000'000) continue;
+      for (const auto& [kind_name, kind] : kinds) {
+        const std::string name = std::string(kind_name) + "/" + size_name +
+                                 "/width:" + std::to_string(width);
+        for (const size_t batch : {kBatch, kBatch / 100}) {
+          const std::string keys = name + "/batch:" + std::to_string(batch);
+          benchmark::RegisterBenchmark(("Apply/" + keys).c_str(), Apply, kind,
+                                       width, rows, batch);
+          benchmark::RegisterBenchmark(("Read/" + keys).c_str(), Read, kind,
+                                       width, rows, batch);
+        }
+        benchmark::RegisterBenchmark(("Fill/" + name).c_str(), Fill, kind,
+                                     width, rows)
+            ->Iterations(1);
+      }
+    }
+  }
+  benchmark::RegisterBenchmark("GrowByOne/10M", GrowByOne, 10'000'000)
+      ->Iterations(1)
+      ->Unit(benchmark::kSecond);
+}
+
+}  // namespace
+}  // namespace seraph
+
+int main(int argc, char** argv) {
+  seraph::Register();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}
