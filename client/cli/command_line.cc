@@ -75,6 +75,7 @@ void CommandLine::AddGlobalFlags(CLI::App* app) {
                   "The longest wait for an answer of the scheduler (default: "
                   "5s).")};
   for (CLI::Option* option : global) option->group("Global options");
+  scheduler_flags_.push_back(global[1]);
 }
 
 int CommandLine::Run(std::vector<std::string> arguments) {
@@ -87,6 +88,9 @@ int CommandLine::Run(std::vector<std::string> arguments) {
     return ParseError(error);
   }
   options_.output = FormatOf(output_);
+  options_.scheduler_given =
+      std::any_of(scheduler_flags_.begin(), scheduler_flags_.end(),
+                  [](const CLI::Option* flag) { return flag->count() > 0; });
   for (const std::unique_ptr<Verb>& verb : verbs_) {
     if (!app_.got_subcommand(verb->name())) continue;
     const absl::Status status = verb->Run(options_, env_);
@@ -117,11 +121,6 @@ int CommandLine::ParseError(const CLI::ParseError& error) {
     return Usage(error.what());
   }
   const std::string& verb = rest.front();
-  const std::vector<std::string> to_come = VerbsToCome();
-  if (std::find(to_come.begin(), to_come.end(), verb) != to_come.end()) {
-    return Usage(absl::StrCat("this version (", kVersion, ") has no verb '",
-                              verb, "' yet"));
-  }
   std::vector<std::string> names;
   for (const std::unique_ptr<Verb>& known : verbs_) {
     names.push_back(known->name());
@@ -138,7 +137,5 @@ int CommandLine::Usage(const std::string& message) {
             << " --help' shows how to use it." << std::endl;
   return static_cast<int>(ExitCode::kUsage);
 }
-
-std::vector<std::string> VerbsToCome() { return {"bench"}; }
 
 }  // namespace seraph

@@ -34,10 +34,9 @@ class CommandLine {
   CLI::App app_;
   std::string output_ = "table";
   GlobalOptions options_;
+  // The flag --scheduler, of all verbs or of one.
+  std::vector<const CLI::Option*> scheduler_flags_;
 };
-
-// Verbs of the contract that this version does not have.
-std::vector<std::string> VerbsToCome();
 
 }  // namespace seraph
 

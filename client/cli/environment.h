@@ -22,6 +22,7 @@ enum class OutputFormat { kTable, kJson, kYaml };
 struct GlobalOptions {
   OutputFormat output = OutputFormat::kTable;
   std::string scheduler = "127.0.0.1:7400";  // host:port[,host:port...].
+  bool scheduler_given = false;  // By the flag, not by the environment.
   absl::Duration timeout = absl::Seconds(5);
 };
 

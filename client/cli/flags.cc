@@ -53,6 +53,23 @@ CLI::Option* AddNumber(CLI::App* app, const std::string& flag, int least,
       ->option_text("N");
 }
 
+CLI::Option* AddCount(CLI::App* app, const std::string& flag, uint64_t* value,
+                      const std::string& help) {
+  return app->add_option(flag, *value, help)->option_text("N");
+}
+
+CLI::Option* AddCount(CLI::App* app, const std::string& flag, uint32_t* value,
+                      const std::string& help) {
+  return app->add_option(flag, *value, help)->option_text("N");
+}
+
+CLI::Option* AddSeconds(CLI::App* app, const std::string& flag, double least,
+                        double most, double* value, const std::string& help) {
+  return app->add_option(flag, *value, help)
+      ->check(CLI::Range(least, most))
+      ->option_text("SECONDS");
+}
+
 CLI::Option* AddDuration(CLI::App* app, const std::string& flag,
                          absl::Duration* value, const std::string& help) {
   const auto parse = [flag, value](const std::string& text) {

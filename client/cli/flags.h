@@ -3,6 +3,7 @@
 #ifndef SERAPH_CLIENT_CLI_FLAGS_H_
 #define SERAPH_CLIENT_CLI_FLAGS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,16 @@ CLI::Option* AddChoice(CLI::App* app, const std::string& flag,
 // "--flag N": a whole number of `least` to `most`.
 CLI::Option* AddNumber(CLI::App* app, const std::string& flag, int least,
                        int most, int* value, const std::string& help);
+
+// "--flag N": a whole number that may be large.
+CLI::Option* AddCount(CLI::App* app, const std::string& flag, uint64_t* value,
+                      const std::string& help);
+CLI::Option* AddCount(CLI::App* app, const std::string& flag, uint32_t* value,
+                      const std::string& help);
+
+// "--flag SECONDS": a number of `least` to `most`.
+CLI::Option* AddSeconds(CLI::App* app, const std::string& flag, double least,
+                        double most, double* value, const std::string& help);
 
 // "--flag DURATION", as in "500ms", "10s"; greater than 0.
 CLI::Option* AddDuration(CLI::App* app, const std::string& flag,

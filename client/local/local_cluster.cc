@@ -173,6 +173,14 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
   }
 }
 
+std::vector<pid_t> LocalCluster::server_processes() const {
+  std::vector<pid_t> processes;
+  for (int i = 0; i < options_.servers; ++i) {
+    processes.push_back(daemons_[1 + i].process->pid());
+  }
+  return processes;
+}
+
 absl::Status LocalCluster::Check() {
   for (const Daemon& daemon : daemons_) {
     const std::optional<std::string>& end = daemon.process->Poll();

@@ -2,6 +2,8 @@
 #ifndef SERAPH_CLIENT_LOCAL_LOCAL_CLUSTER_H_
 #define SERAPH_CLIENT_LOCAL_LOCAL_CLUSTER_H_
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +54,8 @@ class LocalCluster {
 
   const std::string& scheduler_address() const { return scheduler_address_; }
   const std::string& folder() const { return folder_; }
+  // As they were started first.
+  std::vector<pid_t> server_processes() const;
 
   // OK while all daemons run; Internal for the first one that ended, with the
   // last lines of its log. The folder then stays, for its logs.

@@ -20,6 +20,8 @@ std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   verbs.push_back(MakeClusterVerb());
   verbs.push_back(MakeDrainVerb());
   verbs.push_back(MakeValidateVerb());
+  verbs.push_back(MakeBenchVerb());
+  verbs.push_back(MakeBenchPeerVerb());
   verbs.push_back(MakeCompletionVerb());
   return verbs;
 }

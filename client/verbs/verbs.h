@@ -25,6 +25,8 @@ std::unique_ptr<Verb> MakeDigestVerb();
 std::unique_ptr<Verb> MakeClusterVerb();
 std::unique_ptr<Verb> MakeDrainVerb();
 std::unique_ptr<Verb> MakeValidateVerb();
+std::unique_ptr<Verb> MakeBenchVerb();
+std::unique_ptr<Verb> MakeBenchPeerVerb();
 std::unique_ptr<Verb> MakeCompletionVerb();
 
 // All of them, in the order in which --help lists them.
