@@ -58,6 +58,8 @@ class MeasuredTable {
 
   absl::StatusOr<HeldCounts> Count() const { return tables_->Count(); }
   uint32_t partitions() const { return tables_->router()->placements().size(); }
+  // Those that lead a partition.
+  int servers() const { return tables_->router()->servers().size(); }
   // Resident, of all servers; unset where they are not ours.
   std::optional<uint64_t> ServerMemory() const;
 

@@ -98,7 +98,7 @@ class TableBench {
 
   LocalClusterOptions Local(bool noop) const {
     LocalClusterOptions local = place_.local;
-    local.servers = options_.servers;
+    local.servers = report_.options.servers;
     local.workers = 1;
     // A row has a key, its values and up to three slots for each; tables grow
     // by doubling.
@@ -124,7 +124,9 @@ class TableBench {
       SERAPH_ASSIGN_OR_RETURN(cluster,
                               BenchCluster::StartLocal(Local(noop), env_));
     }
-    return MeasuredTable::Create(options_, std::move(cluster), folder_->path(),
+    BenchOptions options = options_;
+    if (noop) options.replicas = 1;  // Nothing is copied.
+    return MeasuredTable::Create(options, std::move(cluster), folder_->path(),
                                  env_);
   }
 
@@ -147,6 +149,7 @@ class TableBench {
 
   absl::Status Measure() {
     SERAPH_ASSIGN_OR_RETURN(const auto table, MakeTable(/*noop=*/false));
+    report_.options.servers = table->servers();
     SERAPH_RETURN_IF_ERROR(Fill(table.get()));
     progress_.Show("measuring", std::nullopt, "");
     SERAPH_RETURN_IF_ERROR(WarmUp(table.get()));

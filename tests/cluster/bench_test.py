@@ -86,14 +86,14 @@ class BenchTest(ClusterTest):
         self.assertEqual(result.json["server"]["rows"], 407)
 
     def test_a_cluster_that_is_there(self):
-        cluster = Cluster(self.folder, servers=2, workers=1)
-        self.addCleanup(cluster.stop)
-        report = self.bench("push", "--keys-per-request", 100, "--replicas", 2,
-                            "--scheduler", cluster.scheduler)
+        with Cluster(self.folder, servers=2, workers=1) as cluster:
+            report = self.bench("push", "--keys-per-request", 100,
+                                "--replicas", 2, "--scheduler",
+                                cluster.scheduler)
+            jobs = cluster.call("jobs", "-o", "json").json["jobs"]
         self.check(report)
         # Its processes are not ours to look at.
         self.assertIsNone(report["server_cpu_ns_per_key"])
-        jobs = cluster.call("jobs", "-o", "json").json["jobs"]
         self.assertEqual([job["state"] for job in jobs], ["CANCELLED"])
 
     def test_wrong_usage(self):

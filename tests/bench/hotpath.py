@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""The targets of the hot path, measured: docs/performance.md.
+
+  bazel build //scheduler:seraph-scheduler //server:seraph-server \\
+    //worker:seraph-worker //client:seraphctl
+  python3 tests/bench/hotpath.py [--rounds 3] [--seconds 2] [--only REGEX]
+    [--pslite SCRIPT]
+
+Each row is one target. Measurements of a row take turns in short rounds, and
+medians count, because machines are noisy; ratios are taken in each round.
+Prints a table, or one JSON object with --json.
+
+SCRIPT measures ps-lite, which this repository has no part in. It is called as
+
+  SCRIPT push|pull sparse|dense KEYS WIDTH TABLE_KEYS IN_FLIGHT SECONDS
+    [SERVERS [WORKERS]]
+
+and prints one line of JSON with keys_per_second, bytes_per_second and
+latency_us.p50: one scheduler, so many servers that apply what is pushed (an
+unordered_map, or a vector) and workers as processes on loopback. Without it
+the rows that need it have no verdict.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SERAPHCTL = os.path.join(ROOT, "bazel-bin", "client", "seraphctl")
+MILLION = 1_000_000
+
+
+class Bench:
+    """Runs of both, each remembered for the round."""
+
+    def __init__(self, options):
+        self.options = options
+        self.known = {}
+
+    def new_round(self):
+        self.known = {}
+
+    def run(self, command):
+        if command not in self.known:
+            process = subprocess.run(list(command), stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True,
+                                     check=False, timeout=1800)
+            if process.returncode != 0:
+                print(" ".join(command), "failed:", process.stderr[-2000:],
+                      file=sys.stderr)
+                self.known[command] = None
+            else:
+                self.known[command] = json.loads(process.stdout)
+        return self.known[command]
+
+    def seraph(self, *arguments):
+        """The report, or None."""
+        command = [SERAPHCTL, "bench", *map(str, arguments), "-o", "json"]
+        if arguments[0] != "train":
+            command += ["--seconds", str(self.options.seconds)]
+        for one in self.options.cluster_set:
+            command += ["--cluster-set", one]
+        return self.run(tuple(command))
+
+    def pslite(self, operation, table="sparse", keys=100_000, width=1,
+               table_keys=MILLION, in_flight=4, servers=1, workers=1):
+        if self.options.pslite is None:
+            return None
+        return self.run((self.options.pslite, operation, table, str(keys),
+                         str(width), str(table_keys), str(in_flight),
+                         str(self.options.seconds), str(servers),
+                         str(workers)))
+
+
+def rate(report):
+    return report and report["keys_per_second"] / 1e6
+
+
+def times(one, other):
+    return one / other if one and other else None
+
+
+class Row:
+    """A target: what is measured, and the ratio that decides."""
+
+    def __init__(self, name, unit, measure, want, at_most=False):
+        self.name = name
+        self.unit = unit
+        self.measure = measure  # Bench -> (value, other, what other is, ratio).
+        self.want = want
+        self.at_most = at_most
+        self.rounds = []
+
+    def take(self, bench):
+        self.rounds.append(self.measure(bench))
+
+    def median(self, index):
+        values = [one[index] for one in self.rounds if one[index] is not None]
+        return statistics.median(values) if values else None
+
+    def result(self):
+        ratio = self.median(3)
+        if ratio is None:
+            met = None
+        else:
+            met = ratio <= self.want if self.at_most else ratio >= self.want
+        return {"name": self.name, "unit": self.unit, "value": self.median(0),
+                "other": self.median(1), "other_is": self.rounds[0][2],
+                "ratio": ratio, "want": self.want, "at_most": self.at_most,
+                "met": met, "rounds": [one[3] for one in self.rounds]}
+
+
+def against_pslite(name, want, operation, arguments=(), **other):
+    def measure(bench):
+        own = rate(bench.seraph(operation, *arguments))
+        theirs = rate(bench.pslite(operation, **other))
+        return own, theirs, "ps-lite", times(own, theirs)
+    return Row(f"{name} {operation}", "M keys/s", measure, want)
+
+
+def large_table(operation, keys):
+    name = f"sparse, {keys // MILLION} M keys, {operation}"
+
+    def measure(bench):
+        large = rate(bench.seraph(operation, "--table-keys", keys))
+        small = rate(bench.seraph(operation))
+        return large, small, "its rate at 1 M", times(large, small)
+    return Row(name, "M keys/s", measure, 0.7)
+
+
+def server_time(operation, keys):
+    def measure(bench):
+        report = bench.seraph(operation, "--table-keys", keys)
+        spent = report and report["server_cpu_ns_per_key"]
+        return spent, None, "", times(spent, 1)
+    # All of the server: its lookups and gathers are a part of it.
+    return Row(f"sparse, {keys // MILLION} M keys, {operation}: server",
+               "ns/key", measure, 45, at_most=True)
+
+
+def one_key_latency(operation):
+    def measure(bench):
+        own = bench.seraph(operation, "--keys-per-request", 1, "--in-flight",
+                           1)
+        theirs = bench.pslite(operation, keys=1, in_flight=1)
+        own = own and own["latency_us"]["p50"]
+        theirs = theirs and theirs["latency_us"]["p50"]
+        return own, theirs, "ps-lite", times(own, theirs)
+    return Row(f"one key, alone, {operation}: p50", "us", measure, 0.7,
+               at_most=True)
+
+
+ONE_KEY_MANY = ("--keys-per-request", 1, "--in-flight", 64)
+
+
+def one_key_rate(operation):
+    def measure(bench):
+        own = bench.seraph(operation, *ONE_KEY_MANY)
+        theirs = bench.pslite(operation, keys=1, in_flight=64)
+        own = own and own["keys_per_second"] / 1e3
+        theirs = theirs and theirs["keys_per_second"] / 1e3
+        return own, theirs, "ps-lite", times(own, theirs)
+    return Row(f"one key, 64 in flight, {operation}", "k/s", measure, 0.4)
+
+
+def one_key_echo(operation):
+    def measure(bench):
+        own = bench.seraph(operation, *ONE_KEY_MANY)
+        echo = own and own["baselines"]["echo_stream_messages_per_second"] / 1e3
+        own_rate = own and own["keys_per_second"] / 1e3
+        return own_rate, echo, "gRPC stream echo", times(own_rate, echo)
+    return Row(f"one key, 64 in flight, {operation}", "k/s", measure, 0.8)
+
+
+DENSE = ("--table", "dense", "--keys-per-request", MILLION)
+
+
+def dense_tcp(operation):
+    def measure(bench):
+        own = bench.seraph(operation, *DENSE, "--transport", "tcp")
+        bare = own and own["baselines"]["tcp_bytes_per_second"] / 1e9
+        own_rate = own and own["bytes_per_second"] / 1e9
+        return own_rate, bare, "bare TCP", times(own_rate, bare)
+    return Row(f"dense 1 M, {operation}, TCP", "GB/s", measure, 0.5)
+
+
+def dense_near(operation):
+    def measure(bench):
+        own = bench.seraph(operation, *DENSE)
+        theirs = bench.pslite(operation, table="dense", keys=MILLION)
+        own_rate = own and own["bytes_per_second"] / 1e9
+        theirs = theirs and theirs["bytes_per_second"] / 1e9
+        return own_rate, theirs, "ps-lite", times(own_rate, theirs)
+    return Row(f"dense 1 M, {operation}, one host", "GB/s", measure, 1.3)
+
+
+def two_servers(operation):
+    def measure(bench):
+        two = rate(bench.seraph(operation, "--clients", 2, "--servers", 2))
+        one = rate(bench.seraph(operation, "--clients", 2))
+        return two, one, "one server", times(two, one)
+    return Row(f"sparse, 2 servers, 2 clients, {operation}", "M keys/s",
+               measure, 1.5)
+
+
+def training():
+    def measure(bench):
+        report = bench.seraph("train")
+        if not report:
+            return None, None, "local tables", None
+        own = report["examples_per_second"] / 1e3
+        local = report["baselines"]["local_examples_per_second"] / 1e3
+        return own, local, "local tables", times(own, local)
+    return Row("logistic regression, 2 ranks", "k examples/s", measure, 0.5)
+
+
+def memory():
+    def measure(bench):
+        report = bench.seraph("push", "--table-keys", 20 * MILLION,
+                              "--optimizer", "adagrad")
+        own = report and report["server_bytes_per_key"]
+        least = 8 + 4 + 4
+        return own, least, "key, weight, slot", times(own, least)
+    return Row("memory of 20 M keys, adagrad", "bytes/key", measure, 1.35,
+               at_most=True)
+
+
+def rows():
+    both = ("push", "pull")
+    for operation in both:
+        yield against_pslite("sparse", 1.5, operation)
+    for operation in both:
+        yield against_pslite("sparse, the same keys again,", 3, operation,
+                             ("--repeat-keys",))
+    for keys in (10 * MILLION, 50 * MILLION):
+        for operation in both:
+            yield large_table(operation, keys)
+            yield server_time(operation, keys)
+    for operation in both:
+        yield against_pslite("sparse, width 16,", 2, operation,
+                             ("--width", 16), width=16)
+    for optimizer in ("adagrad", "ftrl"):
+        for width in (1, 16):
+            yield against_pslite(
+                f"{optimizer}, width {width},", 1, "push",
+                ("--optimizer", optimizer, "--width", width), width=width)
+    for operation in both:
+        yield against_pslite("1 k keys,", 1.2, operation,
+                             ("--keys-per-request", 1000), keys=1000)
+    for operation in both:
+        yield one_key_latency(operation)
+        yield one_key_rate(operation)
+        yield one_key_echo(operation)
+    for operation in both:
+        yield dense_tcp(operation)
+        yield dense_near(operation)
+    for operation in both:
+        yield two_servers(operation)
+    yield training()
+    yield memory()
+
+
+def number(value):
+    return "-" if value is None else f"{value:.3g}" if value < 100 else (
+        f"{value:.0f}")
+
+
+def print_table(results):
+    print("| what | measured | against | ratio | wanted | |")
+    print("|---|---|---|---|---|---|")
+    for one in results:
+        against = f"{number(one['other'])} {one['other_is']}" if one[
+            "other_is"] else ""
+        print(f"| {one['name']} | {number(one['value'])} {one['unit']} | "
+              f"{against} | {number(one['ratio'])} | "
+              f"{'<=' if one['at_most'] else '>='} {one['want']} | "
+              f"{ {None: '', True: 'yes', False: 'no'}[one['met']] } |")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--only", default="", help="of the rows' names")
+    parser.add_argument("--pslite", metavar="SCRIPT")
+    parser.add_argument("--cluster-set", action="append", default=[],
+                        metavar="PATH=VALUE")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    wanted = [row for row in rows() if re.search(options.only, row.name)]
+    bench = Bench(options)
+    for turn in range(options.rounds):
+        bench.new_round()
+        for row in wanted:
+            print(f"round {turn + 1} of {options.rounds}: {row.name}",
+                  file=sys.stderr)
+            row.take(bench)
+    results = [row.result() for row in wanted]
+    if options.json:
+        print(json.dumps({"options": vars(options), "rows": results}, indent=1))
+    else:
+        print_table(results)
+
+
+if __name__ == "__main__":
+    main()
