@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/cluster/cluster_agent.h"
+#include "common/cluster/nearest_address.h"
 #include "common/cluster/node.h"
 #include "common/cluster/node_drain.h"
 #include "common/cluster/node_identity.h"
@@ -106,6 +107,8 @@ void Drain(const ClusterConfig& config, const std::string& name,
 absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
   const uint64_t incarnation = NewIncarnation();
+  const Neighbourhood here{.host = HostId(),
+                           .unix_sockets = config.transport.unix_sockets};
   TermGuard terms;
   OpenStreams streams;
 
@@ -114,6 +117,7 @@ absl::Status RunServer(DaemonContext* context) {
   JobDirectory* told = nullptr;
   PeerLinks links(
       {.channel = {.max_message_bytes = config.rpc.max_message_bytes},
+       .here = here,
        .retry_backoff = config.rpc.retry_backoff,
        .retry_backoff_max = config.rpc.retry_backoff_max},
       MonotonicClock::Real(),
@@ -148,11 +152,13 @@ absl::Status RunServer(DaemonContext* context) {
 
   SERAPH_ASSIGN_OR_RETURN(
       std::unique_ptr<RpcServer> rpc,
-      RpcServer::Start({.listen = config.server.listen,
-                        .config_key = "server.listen",
-                        .max_message_bytes = config.rpc.max_message_bytes},
-                       {{v1::Parameters::service_full_name(), &parameters},
-                        {v1::Replicas::service_full_name(), &replicas}}));
+      RpcServer::Start(
+          {.listen = config.server.listen,
+           .config_key = "server.listen",
+           .local_incarnation = here.unix_sockets ? incarnation : 0,
+           .max_message_bytes = config.rpc.max_message_bytes},
+          {{v1::Parameters::service_full_name(), &parameters},
+           {v1::Replicas::service_full_name(), &replicas}}));
   SERAPH_ASSIGN_OR_RETURN(const std::string address,
                           AdvertisedAddress(config.server.advertise,
                                             rpc->address(), MachineName()));
@@ -170,7 +176,7 @@ absl::Status RunServer(DaemonContext* context) {
                                .role = NodeRole::kServer,
                                .address = address,
                                .incarnation = incarnation,
-                               .host = HostId(),
+                               .host = here.host,
                                .arithmetic = ArithmeticId(),
                                .version = kVersion},
                       .terms = &terms,

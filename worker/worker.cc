@@ -45,7 +45,9 @@ absl::Status RunWorker(DaemonContext* context) {
   SchedulerChannel scheduler(
       config.cluster.scheduler,
       {.max_message_bytes = config.rpc.max_message_bytes});
-  LinkCache links({.max_message_bytes = config.rpc.max_message_bytes});
+  LinkCache links({.here = {.host = HostId(),
+                            .unix_sockets = config.transport.unix_sockets},
+                   .max_message_bytes = config.rpc.max_message_bytes});
   ThreadPool pool("tasks", ThreadsOrCores(config.worker.threads));
   const uint64_t incarnation = NewIncarnation();
   TermGuard terms;

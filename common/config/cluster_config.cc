@@ -25,6 +25,7 @@ using Scheduler = ClusterConfig::Scheduler;
 using Server = ClusterConfig::Server;
 using Worker = ClusterConfig::Worker;
 using Rpc = ClusterConfig::Rpc;
+using Transport = ClusterConfig::Transport;
 using Log = ClusterConfig::Log;
 
 constexpr std::pair<LogLevel, absl::string_view> kLogLevels[] = {
@@ -266,6 +267,14 @@ void VisitRpc(Section& section, Rpc* rpc) {
       .Bind(&rpc->shutdown_grace);
 }
 
+void VisitTransport(Section& section, Transport* transport) {
+  section
+      .Key("unix_sockets",
+           "Servers take calls of workers and servers of the same machine on "
+           "unix sockets, which are faster than TCP.")
+      .Bind(&transport->unix_sockets);
+}
+
 void VisitLog(Section& section, Log* log) {
   section.Key("level", "The least severe lines that are written.")
       .BindChoice<LogLevel>(&log->level, kLogLevels);
@@ -288,6 +297,8 @@ void VisitClusterConfig(Section& root, ClusterConfig* config) {
            [&](Section& s) { VisitTables(s, &config->tables); });
   root.Map("rpc", "Calls between the daemons.",
            [&](Section& s) { VisitRpc(s, &config->rpc); });
+  root.Map("transport", "Between processes of one machine.",
+           [&](Section& s) { VisitTransport(s, &config->transport); });
   root.Map("log", "What each daemon writes about itself.",
            [&](Section& s) { VisitLog(s, &config->log); });
 }

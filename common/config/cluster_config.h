@@ -86,6 +86,12 @@ struct ClusterConfig {
     friend bool operator==(const Rpc&, const Rpc&) = default;
   };
 
+  // Between processes of one machine.
+  struct Transport {
+    bool unix_sockets = true;
+    friend bool operator==(const Transport&, const Transport&) = default;
+  };
+
   struct Log {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kText;
@@ -99,6 +105,7 @@ struct ClusterConfig {
   Worker worker;
   Tables tables;
   Rpc rpc;
+  Transport transport;
   Log log;
 
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;

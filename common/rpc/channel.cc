@@ -40,7 +40,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
                    absl::ToInt64Milliseconds(pause));
 
-  const std::string target = absl::StartsWith(address, "unix:")
+  const std::string target = absl::StartsWith(address, "unix:") ||
+                                     absl::StartsWith(address, "unix-abstract:")
                                  ? address
                                  : absl::StrCat("dns:///", address);
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(),

@@ -25,7 +25,8 @@ struct ChannelOptions {
 };
 
 // A new channel with a connection of its own; it connects at the first call.
-// `address` as in common/rpc/address.h. An address that is none gives a channel
+// `address` as in common/rpc/address.h, or that of a local socket
+// (common/rpc/local_socket.h). An address that is none gives a channel
 // whose calls fail with Unavailable. Proxies named by the environment are not
 // used.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,

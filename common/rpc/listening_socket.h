@@ -3,6 +3,7 @@
 #define SERAPH_COMMON_RPC_LISTENING_SOCKET_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,9 @@ class ListeningSocket {
   ListeningSocket(ListeningSocket&& other) = default;
   ListeningSocket& operator=(ListeningSocket&& other) = delete;
   ~ListeningSocket();
+
+  // Takes connections there, too. `fd` listens, and does not block.
+  void Add(UniqueFd fd) { descriptors_.push_back(std::move(fd)); }
 
   // The host, or path, as it was given, with the bound port.
   const std::string& address() const { return address_; }

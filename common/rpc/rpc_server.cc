@@ -11,6 +11,7 @@
 #include "common/rpc/grpc_log.h"
 #include "common/rpc/health_service.h"
 #include "common/rpc/listening_socket.h"
+#include "common/rpc/local_socket.h"
 #include "common/rpc/transport_arguments.h"
 #include "common/status/status_macros.h"
 #include "grpc/support/time.h"
@@ -78,6 +79,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   SERAPH_ASSIGN_OR_RETURN(
       ListeningSocket socket,
       ListeningSocket::Bind(options.listen, options.config_key));
+  if (options.local_incarnation != 0) {
+    SERAPH_ASSIGN_OR_RETURN(UniqueFd local,
+                            ListenOnLocalSocket(options.local_incarnation));
+    socket.Add(std::move(local));
+  }
 
   SendGrpcLogsToOurs();
   KeepCallbackThreads();

@@ -32,6 +32,9 @@ struct RpcServerOptions {
   // Where `listen` comes from, for messages: "server.listen".
   std::string config_key = "listen";
 
+  // It also listens on the local socket of this incarnation; 0: on none.
+  uint64_t local_incarnation = 0;
+
   uint64_t max_message_bytes = uint64_t{64} << 20;
 
   // How long a connection may take to begin speaking HTTP/2.

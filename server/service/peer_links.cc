@@ -29,7 +29,7 @@ class PeerLinks::Link {
  public:
   Link(const Node& to, const PeerLinksOptions& options)
       : peer(to),
-        channel(MakeChannel(to.address, options.channel)),
+        channel(MakeChannel(NearestAddress(to, options.here), options.channel)),
         stub(channel),
         backoff(options.retry_backoff, options.retry_backoff_max,
                 to.incarnation) {}

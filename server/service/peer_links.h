@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "common/cluster/nearest_address.h"
 #include "common/concurrent/mutex.h"
 #include "common/rpc/channel.h"
 #include "common/time/clock.h"
@@ -18,6 +19,7 @@ namespace seraph {
 
 struct PeerLinksOptions {
   ChannelOptions channel;
+  Neighbourhood here;
   // Messages that wait for one peer. Beyond it all of them are lost, which is
   // told as a broken link.
   uint64_t queue_limit_bytes = uint64_t{256} << 20;

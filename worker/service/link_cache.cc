@@ -11,7 +11,7 @@ std::shared_ptr<ServerLink> LinkCache::Get(const Node& server) {
   std::shared_ptr<ServerLink> link = known.lock();
   if (link == nullptr) {
     link = std::make_shared<ServerLink>(
-        MakeChannel(server.address,
+        MakeChannel(NearestAddress(server, options_.here),
                     {.max_message_bytes = options_.max_message_bytes}),
         options_.window_bytes);
     known = link;

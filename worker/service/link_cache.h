@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "common/cluster/nearest_address.h"
 #include "common/cluster/node.h"
 #include "common/concurrent/mutex.h"
 #include "worker/client/server_link.h"
@@ -19,6 +20,7 @@ namespace seraph {
 class LinkCache {
  public:
   struct Options {
+    Neighbourhood here;
     uint64_t max_message_bytes = uint64_t{64} << 20;
     uint64_t window_bytes = uint64_t{64} << 20;  // send_window.h
   };
