@@ -197,9 +197,9 @@ class SparseStore final : public RowStore {
     }
   }
 
-  // A segment has room for 3 % more rows at least when it is made, or there
+  // A segment has room for 6 % more rows at least when it is made, or there
   // would soon be a next time.
-  static size_t WithRoom(size_t rows) { return rows + rows / 32; }
+  static size_t WithRoom(size_t rows) { return rows + rows / 16; }
 
   void AddSegment(size_t at, Key bound) {
     directory_.Add(at, bound, segments_.size());
