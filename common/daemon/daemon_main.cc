@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/daemon/daemon_flags.h"
+#include "common/daemon/heap.h"
 #include "common/daemon/signal_watcher.h"
 #include "common/daemon/supervisor.h"
 #include "common/io/atomic_file.h"
@@ -98,6 +99,7 @@ int DaemonMain(int argc, char** argv, const DaemonInfo& info,
   }
   signal(SIGPIPE, SIG_IGN);  // A peer that is gone is an error of a write.
   RaiseDescriptorLimit();
+  KeepFreedMemory();
   // gRPC's locks are Abseil's, which as Debian builds it looks for cycles of
   // them at each one that is taken.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -1,0 +1,18 @@
+// How this process uses its heap.
+#ifndef SERAPH_COMMON_DAEMON_HEAP_H_
+#define SERAPH_COMMON_DAEMON_HEAP_H_
+
+namespace seraph {
+
+// For processes that get and let go of messages of megabytes all the time: such
+// pieces come from the heap, and some of what is freed stays with it. glibc would
+// map each of them anew, and the kernel would give it every page at its first
+// touch and fill it with zeros, which costs as much as a copy through the
+// network does.
+//
+// To be called once, before there are threads.
+void KeepFreedMemory();
+
+}  // namespace seraph
+
+#endif  // SERAPH_COMMON_DAEMON_HEAP_H_
