@@ -5,9 +5,9 @@
 namespace seraph {
 
 // For processes that get and let go of messages of megabytes all the time: such
-// pieces come from the heap, and some of what is freed stays with it. glibc would
-// map each of them anew, and the kernel would give it every page at its first
-// touch and fill it with zeros, which costs as much as a copy through the
+// pieces come from the heap, and some of what is freed stays with it. glibc
+// would map each of them anew, and the kernel would give it every page at its
+// first touch and fill it with zeros, which costs as much as a copy through the
 // network does.
 //
 // To be called once, before there are threads.

@@ -29,7 +29,15 @@ struct Head {
   uint64_t peer;
   uint64_t token;
 };
-static_assert(sizeof(Head) <= SharedSegment::kHeadBytes);
+// Behind it, each in a cache line of its own: what the peer writes.
+constexpr size_t kOpenedOffset = 64;
+constexpr size_t kDoneOffset = 128;
+static_assert(sizeof(Head) <= kOpenedOffset);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+std::atomic<uint64_t>* NumberAt(char* data, size_t offset) {
+  return reinterpret_cast<std::atomic<uint64_t>*>(data + offset);
+}
 
 Head HeadOf(const SegmentName& name) {
   return {kMagic, name.bytes, name.maker, name.peer, name.token};
@@ -96,6 +104,19 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(
   const Head expected = HeadOf(name);
   if (std::memcmp(data, &expected, sizeof(expected)) != 0) return another();
   return segment;
+}
+
+bool SharedSegment::is_opened() const {
+  return NumberAt(data_, kOpenedOffset)->load(std::memory_order_acquire) ==
+         name_.token;
+}
+
+void SharedSegment::SetOpened() const {
+  NumberAt(data_, kOpenedOffset)->store(name_.token, std::memory_order_release);
+}
+
+std::atomic<uint64_t>* SharedSegment::done() const {
+  return NumberAt(data_, kDoneOffset);
 }
 
 SharedSegment::~SharedSegment() { munmap(data_, name_.bytes); }

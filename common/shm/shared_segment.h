@@ -2,6 +2,7 @@
 #ifndef SERAPH_COMMON_SHM_SHARED_SEGMENT_H_
 #define SERAPH_COMMON_SHM_SHARED_SEGMENT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,7 +39,7 @@ struct SegmentName {
 class SharedSegment {
  public:
   // Bytes at its begin that belong to the segment itself.
-  static constexpr size_t kHeadBytes = 64;
+  static constexpr size_t kHeadBytes = 192;
 
   // Errors: Unavailable (no memory, no descriptor), with the reason.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> Make(uint64_t bytes,
@@ -59,6 +60,14 @@ class SharedSegment {
 
   // [bytes()], aligned to a page. The other end may write to it at any time.
   char* data() const { return data_; }
+
+  // The peer has opened it. Either end may be lied to by the other: nothing may
+  // depend on it but what the liar gets.
+  bool is_opened() const;
+  void SetOpened() const;
+
+  // A number by which the peer says how far it is.
+  std::atomic<uint64_t>* done() const;
 
  private:
   SharedSegment(const SegmentName& name, UniqueFd fd, char* data)

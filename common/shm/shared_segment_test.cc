@@ -58,7 +58,7 @@ TEST(SharedSegmentTest, ItOutlivesItsMakerForThePeerAlone) {
   if (child == 0) {
     auto made = SharedSegment::Make(kBytes, 1, 2);
     if (!made.ok()) _exit(1);
-    std::strcpy((*made)->data() + 100, "last words");
+    std::strcpy((*made)->data() + 200, "last words");
     const SegmentName name = (*made)->name();
     if (write(pipe_fds[1], &name, sizeof(name)) != sizeof(name)) _exit(1);
     pause();
@@ -70,7 +70,7 @@ TEST(SharedSegmentTest, ItOutlivesItsMakerForThePeerAlone) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_THAT(opened, IsOk());
-  EXPECT_STREQ((*opened)->data() + 100, "last words");
+  EXPECT_STREQ((*opened)->data() + 200, "last words");
   EXPECT_THAT(SharedSegment::Open(name),
               StatusIs(absl::StatusCode::kUnavailable, _));
   close(pipe_fds[0]);

@@ -132,8 +132,8 @@ absl::Status CheckSlot(const SharedSegment& segment, const SlotRef& slot) {
   return CheckHead(segment, slot);
 }
 
-absl::StatusOr<char*> SlotForAnswer(const SharedSegment& segment,
-                                    const SlotRef& slot) {
+absl::StatusOr<const char*> BytesOfSlot(const SharedSegment& segment,
+                                        const SlotRef& slot) {
   SERAPH_RETURN_IF_ERROR(CheckSlot(segment, slot));
   return segment.data() + slot.offset + kLine;
 }

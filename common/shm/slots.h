@@ -63,11 +63,9 @@ absl::Status ReadSlot(const SharedSegment& segment, const SlotRef& slot,
 // as ReadSlot.
 absl::Status CheckSlot(const SharedSegment& segment, const SlotRef& slot);
 
-// Room for an answer of slot.length bytes, in a slot that the maker of the
-// segment took for it and does not give to another before it has the answer's
-// message. Errors: as ReadSlot.
-absl::StatusOr<char*> SlotForAnswer(const SharedSegment& segment,
-                                    const SlotRef& slot);
+// The slot's bytes, where they lie. Errors: as ReadSlot.
+absl::StatusOr<const char*> BytesOfSlot(const SharedSegment& segment,
+                                        const SlotRef& slot);
 
 }  // namespace seraph
 
