@@ -108,7 +108,8 @@ absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
   const uint64_t incarnation = NewIncarnation();
   const Neighbourhood here{.host = HostId(),
-                           .unix_sockets = config.transport.unix_sockets};
+                           .unix_sockets = config.transport.unix_sockets,
+                           .shared_memory = config.transport.shared_memory};
   TermGuard terms;
   OpenStreams streams;
 
@@ -118,6 +119,7 @@ absl::Status RunServer(DaemonContext* context) {
   PeerLinks links(
       {.channel = {.max_message_bytes = config.rpc.max_message_bytes},
        .here = here,
+       .incarnation = incarnation,
        .retry_backoff = config.rpc.retry_backoff,
        .retry_backoff_max = config.rpc.retry_backoff_max},
       MonotonicClock::Real(),
@@ -148,7 +150,7 @@ absl::Status RunServer(DaemonContext* context) {
   ParameterCalls calls(&jobs);
   ReplicaCalls orders(&jobs, &terms, &files, &*file_pool);
   ParameterService parameters(&jobs, &calls, &orders, &streams);
-  ReplicaService replicas(&orders, &streams);
+  ReplicaService replicas(&orders, &streams, here.shared_memory);
 
   SERAPH_ASSIGN_OR_RETURN(
       std::unique_ptr<RpcServer> rpc,

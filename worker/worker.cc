@@ -46,7 +46,8 @@ absl::Status RunWorker(DaemonContext* context) {
       config.cluster.scheduler,
       {.max_message_bytes = config.rpc.max_message_bytes});
   LinkCache links({.here = {.host = HostId(),
-                            .unix_sockets = config.transport.unix_sockets},
+                            .unix_sockets = config.transport.unix_sockets,
+                            .shared_memory = config.transport.shared_memory},
                    .max_message_bytes = config.rpc.max_message_bytes});
   ThreadPool pool("tasks", ThreadsOrCores(config.worker.threads));
   const uint64_t incarnation = NewIncarnation();

@@ -14,4 +14,8 @@ std::string NearestAddress(const Node& node, const Neighbourhood& here) {
   return node.address;
 }
 
+bool MayShareMemory(const std::string& address, const Neighbourhood& here) {
+  return here.shared_memory && IsLocalSocketAddress(address);
+}
+
 }  // namespace seraph

@@ -10,13 +10,19 @@ namespace seraph {
 
 // Of this process.
 struct Neighbourhood {
-  std::string host;          // HostId().
-  bool unix_sockets = true;  // transport.unix_sockets.
+  std::string host;  // HostId().
+  // transport.unix_sockets and .shared_memory.
+  bool unix_sockets = true;
+  bool shared_memory = true;
 };
 
 // The node's local socket, if it is on our machine and answers; else its
 // address. Looks once, and does not wait.
 std::string NearestAddress(const Node& node, const Neighbourhood& here);
+
+// Whether messages to the node may lie in shared memory: `address` is what
+// NearestAddress gave.
+bool MayShareMemory(const std::string& address, const Neighbourhood& here);
 
 }  // namespace seraph
 

@@ -31,6 +31,10 @@ TEST(NearestAddressTest, ALocalSocketIsTakenWhereItAnswersOnOurMachine) {
     ASSERT_THAT(listener, IsOk());
     EXPECT_EQ(NearestAddress(NodeOn("here", incarnation), here),
               LocalSocketAddress(incarnation));
+    EXPECT_TRUE(MayShareMemory(LocalSocketAddress(incarnation), here));
+    EXPECT_FALSE(MayShareMemory(far, here));
+    EXPECT_FALSE(MayShareMemory(LocalSocketAddress(incarnation),
+                                {.host = "here", .shared_memory = false}));
     EXPECT_EQ(NearestAddress(NodeOn("there", incarnation), here), far);
     EXPECT_EQ(NearestAddress(NodeOn("here", incarnation + 1), here), far);
     EXPECT_EQ(NearestAddress(NodeOn("here", incarnation),

@@ -273,6 +273,11 @@ void VisitTransport(Section& section, Transport* transport) {
            "Servers take calls of workers and servers of the same machine on "
            "unix sockets, which are faster than TCP.")
       .Bind(&transport->unix_sockets);
+  section
+      .Key("shared_memory",
+           "Over such a socket large messages lie in memory that both ends "
+           "share, where both may open it.")
+      .Bind(&transport->shared_memory);
 }
 
 void VisitLog(Section& section, Log* log) {

@@ -89,6 +89,7 @@ struct ClusterConfig {
   // Between processes of one machine.
   struct Transport {
     bool unix_sockets = true;
+    bool shared_memory = true;
     friend bool operator==(const Transport&, const Transport&) = default;
   };
 

@@ -26,8 +26,12 @@ grpc::Slice ToSlice(OwnedSlice slice) {
 }  // namespace
 
 grpc::ByteBuffer ToByteBuffer(MessageWriter message) {
+  return ToByteBuffer(message.Finish());
+}
+
+grpc::ByteBuffer ToByteBuffer(std::vector<OwnedSlice> message) {
   std::vector<grpc::Slice> slices;
-  for (OwnedSlice& slice : message.Finish()) {
+  for (OwnedSlice& slice : message) {
     slices.push_back(ToSlice(std::move(slice)));
   }
   return grpc::ByteBuffer(slices.data(), slices.size());

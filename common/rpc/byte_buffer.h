@@ -2,6 +2,8 @@
 #ifndef SERAPH_COMMON_RPC_BYTE_BUFFER_H_
 #define SERAPH_COMMON_RPC_BYTE_BUFFER_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "common/wire/byte_slices.h"
 #include "common/wire/message_writer.h"
@@ -12,6 +14,7 @@ namespace seraph {
 // What a raw method or a generic stub sends. Bulk is kept by its owner until
 // gRPC has sent it, which may be after the write has ended.
 grpc::ByteBuffer ToByteBuffer(MessageWriter message);
+grpc::ByteBuffer ToByteBuffer(std::vector<OwnedSlice> message);
 
 // What one of them has received; the bytes stay in gRPC's memory.
 // Errors: InvalidArgument for what cannot be decompressed.

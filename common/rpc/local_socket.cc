@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace seraph {
 namespace {
+
+constexpr absl::string_view kScheme = "unix-abstract:";
 
 std::string NameOf(uint64_t incarnation) {
   return absl::StrCat("seraph-", absl::Hex(incarnation, absl::kZeroPad16));
@@ -36,7 +39,11 @@ struct Address {
 }  // namespace
 
 std::string LocalSocketAddress(uint64_t incarnation) {
-  return absl::StrCat("unix-abstract:", NameOf(incarnation));
+  return absl::StrCat(kScheme, NameOf(incarnation));
+}
+
+bool IsLocalSocketAddress(absl::string_view address) {
+  return absl::StartsWith(address, kScheme);
 }
 
 absl::StatusOr<UniqueFd> ListenOnLocalSocket(uint64_t incarnation) {

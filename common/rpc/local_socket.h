@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/rpc/unique_fd.h"
 
 namespace seraph {
@@ -17,6 +18,7 @@ namespace seraph {
 //
 // Below, "address" is what MakeChannel takes: "unix-abstract:seraph-...".
 std::string LocalSocketAddress(uint64_t incarnation);
+bool IsLocalSocketAddress(absl::string_view address);
 
 // Listens, not blocking. Errors: AlreadyExists, Unavailable, with the name.
 absl::StatusOr<UniqueFd> ListenOnLocalSocket(uint64_t incarnation);

@@ -13,8 +13,12 @@ constexpr size_t kMaxWaitingBytes = size_t{64} << 20;
 
 }  // namespace
 
-DeliverStream::DeliverStream(ReplicaCalls* calls, OpenStreams* streams)
-    : calls_(*calls), streams_(*streams), shared_(std::make_shared<Shared>()) {
+DeliverStream::DeliverStream(ReplicaCalls* calls, OpenStreams* streams,
+                             bool share_memory)
+    : calls_(*calls),
+      streams_(*streams),
+      shared_(std::make_shared<Shared>()),
+      shared_memory_(share_memory) {
   {
     MutexLock lock(&shared_->mu);
     shared_->stream = this;
@@ -44,9 +48,12 @@ void DeliverStream::OnReadDone(bool ok) {
 }
 
 absl::Status DeliverStream::HandOn() {
-  SERAPH_ASSIGN_OR_RETURN(const ByteSlices batch, ToSlices(batch_));
-  SERAPH_ASSIGN_OR_RETURN(auto messages, reader_.Read(batch));
+  SERAPH_ASSIGN_OR_RETURN(ByteSlices received, ToSlices(batch_));
   batch_.Clear();
+  SERAPH_ASSIGN_OR_RETURN(const std::optional<ByteSlices> batch,
+                          shared_memory_.Unwrap(std::move(received)));
+  if (!batch.has_value()) return absl::OkStatus();
+  SERAPH_ASSIGN_OR_RETURN(auto messages, reader_.Read(*batch));
   for (ReceivedMessage& one : messages) {
     {
       MutexLock lock(&shared_->mu);

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
+#include "common/wire/shared_messages.h"
 #include "server/service/open_streams.h"
 #include "server/service/replica_batch.h"
 #include "server/service/replica_calls.h"
@@ -24,7 +25,8 @@ namespace seraph {
 class DeliverStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
   // Both must outlive the server's last stream.
-  DeliverStream(ReplicaCalls* calls, OpenStreams* streams);
+  // `share_memory`: take messages in memory that the peer shares with us.
+  DeliverStream(ReplicaCalls* calls, OpenStreams* streams, bool share_memory);
 
   void OnReadDone(bool ok) override;
   void OnCancel() override;
@@ -51,6 +53,7 @@ class DeliverStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   OpenStreams& streams_;
   const std::shared_ptr<Shared> shared_;
   grpc::ByteBuffer batch_;
+  SharedMessageReader shared_memory_;
   BatchReader reader_;
 };
 

@@ -10,6 +10,7 @@
 #include "common/rpc/byte_buffer.h"
 #include "common/rpc/grpc_status.h"
 #include "common/wire/message_writer.h"
+#include "common/wire/shared_messages.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "server/service/peer_codec.h"
 #include "server/service/replica_batch.h"
@@ -29,7 +30,8 @@ class PeerLinks::Link {
  public:
   Link(const Node& to, const PeerLinksOptions& options)
       : peer(to),
-        channel(MakeChannel(NearestAddress(to, options.here), options.channel)),
+        address(NearestAddress(to, options.here)),
+        channel(MakeChannel(address, options.channel)),
         stub(channel),
         backoff(options.retry_backoff, options.retry_backoff_max,
                 to.incarnation) {}
@@ -55,6 +57,7 @@ class PeerLinks::Link {
   }
 
   const Node peer;
+  const std::string address;  // Where it is dialled.
   const std::shared_ptr<grpc::Channel> channel;
   grpc::GenericStub stub;
 
@@ -80,7 +83,13 @@ class PeerLinks::Stream final
       : links_(*links),
         link_(std::move(link)),
         started_(links_.clock_->Now()),
-        context_(std::make_shared<grpc::ClientContext>()) {}
+        context_(std::make_shared<grpc::ClientContext>()) {
+    if (MayShareMemory(link_->address, links_.options_.here)) {
+      shared_ = SharedMessageWriter(links_.options_.incarnation,
+                                    link_->peer.incarnation);
+      offer_ = shared_.Offer();
+    }
+  }
 
   // With `busy` set.
   void Begin() {
@@ -101,7 +110,7 @@ class PeerLinks::Stream final
     {
       MutexLock lock(&link_->mu);
       stopped = ended = link_->stopped;
-      if (!stopped && large_.done()) {
+      if (!stopped && large_.done() && !offer_.has_value()) {
         taken = link_->TakeBatch(links_.options_.batch_bytes);
         if (taken.empty()) {
           busy = false;
@@ -166,14 +175,20 @@ class PeerLinks::Stream final
     RemoveHold();
   }
 
-  // With what was taken, or else the next piece of a large one.
+  // With an offer, what was taken, or else the next piece of a large one.
   void Fill(std::vector<MessageWriter> taken) {
+    if (offer_.has_value()) {
+      batch_ = ToByteBuffer(*std::exchange(offer_, std::nullopt));
+      return;
+    }
     const size_t limit = links_.options_.batch_bytes;
     if (taken.size() == 1 && taken[0].size() > limit) {
       large_ = PiecesWriter(std::move(taken[0]));
     }
-    batch_ = ToByteBuffer(large_.done() ? WriteBatch(std::move(taken))
-                                        : large_.Next(limit));
+    // Pieces are kept by the peer until it has the last: not in shared memory.
+    batch_ = large_.done()
+                 ? ToByteBuffer(shared_.Wrap(WriteBatch(std::move(taken))))
+                 : ToByteBuffer(large_.Next(limit));
   }
 
   PeerLinks& links_;
@@ -184,6 +199,8 @@ class PeerLinks::Stream final
   // Of whoever set `busy`.
   grpc::ByteBuffer batch_;
   PiecesWriter large_;
+  SharedMessageWriter shared_;
+  std::optional<MessageWriter> offer_;
 };
 
 PeerLinks::PeerLinks(

@@ -20,6 +20,7 @@ namespace seraph {
 struct PeerLinksOptions {
   ChannelOptions channel;
   Neighbourhood here;
+  uint64_t incarnation = 0;  // Ours.
   // Messages that wait for one peer. Beyond it all of them are lost, which is
   // told as a broken link.
   uint64_t queue_limit_bytes = uint64_t{256} << 20;

@@ -24,9 +24,11 @@ using RawReplicas = v1::Replicas::WithRawCallbackMethod_Deliver<
 // proto/replicas.proto documents every method. Threads: gRPC's.
 class ReplicaService final : public RawReplicas {
  public:
-  // Both must outlive the server that this is registered with.
-  ReplicaService(ReplicaCalls* calls, OpenStreams* streams)
-      : calls_(*calls), streams_(*streams) {}
+  // Both must outlive the server that this is registered with. `share_memory`:
+  // take messages in memory that peers share with us.
+  ReplicaService(ReplicaCalls* calls, OpenStreams* streams,
+                 bool share_memory = true)
+      : calls_(*calls), streams_(*streams), share_memory_(share_memory) {}
 
   grpc::ServerUnaryReactor* Configure(grpc::CallbackServerContext* context,
                                       const v1::ConfigureRequest* request,
@@ -55,6 +57,7 @@ class ReplicaService final : public RawReplicas {
  private:
   ReplicaCalls& calls_;
   OpenStreams& streams_;
+  const bool share_memory_;
 };
 
 }  // namespace seraph

@@ -2,12 +2,15 @@
 // and who they listen to.
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "common/cluster/node_identity.h"
 #include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
 #include "common/wire/cluster_codec.h"
@@ -29,14 +32,15 @@ constexpr uint64_t kTerm = 5;
 
 class ReplicationTest : public ::testing::Test {
  protected:
-  // Servers 1, 2, 3 have the incarnations 101, 102, 103.
+  // Servers 1, 2, 3 have incarnations from first_ + 1 on. They talk over local
+  // sockets, whose names no other test may have.
   ReplicationTest() {
     for (int i = 1; i <= 3; ++i) Start(i);
   }
 
   void Start(int number) {
-    servers_[number] = std::make_unique<TestServer>(
-        testing::TestServerOptions{.incarnation = 100u + number});
+    servers_[number] = std::make_unique<TestServer>(testing::TestServerOptions{
+        .incarnation = first_ + number, .local = true});
     nodes_[number] = servers_[number]->node();
   }
   void Kill(int number) { servers_.erase(number); }
@@ -75,7 +79,7 @@ class ReplicationTest : public ::testing::Test {
                       int primary, const std::vector<int>& members) {
     v1::AssignPartitionsRequest request;
     FillJob(request.mutable_job());
-    request.set_incarnation(100 + server);
+    request.set_incarnation(first_ + server);
     request.set_term(kTerm);
     *request.mutable_tables() = Tables(mode);
     ToProto(Order(1, duty, primary, members), request.add_replicas());
@@ -88,7 +92,7 @@ class ReplicationTest : public ::testing::Test {
                                         const std::string& mode) {
     v1::ConfigureRequest request;
     FillJob(request.mutable_job());
-    request.set_incarnation(100 + server);
+    request.set_incarnation(first_ + server);
     request.set_term(kTerm);
     *request.mutable_tables() = Tables(mode);
     ToProto(order, request.add_replicas());
@@ -168,6 +172,7 @@ class ReplicationTest : public ::testing::Test {
     return value;
   }
 
+  const uint64_t first_ = NewIncarnation() / 2;
   std::map<int, std::unique_ptr<TestServer>> servers_;
   std::map<int, Node> nodes_;
 };
@@ -266,6 +271,61 @@ TEST_F(ReplicationTest, APrimaryDiesAndNothingAcknowledgedIsLost) {
   EXPECT_EQ(Value(chosen, 3), kSteps) << "each push once";
 }
 
+size_t SegmentsMapped() {
+  std::ifstream maps("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    count += absl::StrContains(line, "memfd:seraph");
+  }
+  return count;
+}
+
+// Large entries lie in memory that the servers share, and what the backup has
+// of them is what was pushed.
+TEST_F(ReplicationTest, LargeEntriesGoThroughSharedMemory) {
+  constexpr size_t kKeys = 20'000;
+  constexpr uint32_t kSteps = 20;
+  ASSERT_THAT(Assign(1, "ssp", ReplicaDuty::kLead, 1, {1, 2}), IsOk());
+  ASSERT_THAT(Assign(2, "ssp", ReplicaDuty::kFollow, 1, {1, 2}), IsOk());
+  ASSERT_THAT(Begin(1, 0), IsOk());
+  std::vector<Key> keys(kKeys);
+  for (Key i = 0; i < kKeys; ++i) keys[i] = 5 + i * i;
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    const std::vector<float> values(kKeys, static_cast<float>(step));
+    v1::PushRequest request = PushRequest(0, step, 1);
+    request.mutable_parts(0)->set_key_count(kKeys);
+    request.mutable_keys()->assign(reinterpret_cast<const char*>(keys.data()),
+                                   kKeys * sizeof(Key));
+    request.mutable_values()->assign(
+        reinterpret_cast<const char*>(values.data()), kKeys * sizeof(float));
+    const auto reply = TestServer::Do(&servers_[1]->parameters(),
+                                      &v1::Parameters::Stub::Push, request);
+    ASSERT_THAT(reply, IsOk());
+    ASSERT_EQ(reply->results(0).code(), v1::PART_OK);
+  }
+  // Both ends of both directions are in this process.
+  EXPECT_GE(SegmentsMapped(), 4);
+
+  Kill(1);
+  ASSERT_THAT(Configure(2, Order(2, ReplicaDuty::kCollect, 0, {2})), IsOk());
+  ASSERT_THAT(Configure(2, Order(3, ReplicaDuty::kLead, 2, {2})), IsOk());
+  v1::PullRequest pull;
+  FillJob(pull.mutable_header()->mutable_job());
+  pull.add_parts()->set_epoch(3);
+  pull.mutable_parts(0)->set_key_count(kKeys);
+  pull.mutable_keys()->assign(reinterpret_cast<const char*>(keys.data()),
+                              kKeys * sizeof(Key));
+  const auto pulled = TestServer::Do(&servers_[2]->parameters(),
+                                     &v1::Parameters::Stub::Pull, pull);
+  ASSERT_THAT(pulled, IsOk());
+  std::vector<float> values(kKeys);
+  ASSERT_EQ(pulled->values().size(), kKeys * sizeof(float));
+  std::memcpy(values.data(), pulled->values().data(), kKeys * sizeof(float));
+  for (const float value : values) {
+    ASSERT_EQ(value, kSteps * (kSteps - 1) / 2);
+  }
+}
+
 // With another member dead a push waits, repeats of it too, until the
 // scheduler leaves that one out.
 TEST_F(ReplicationTest, NothingIsAcknowledgedThatAMemberLacks) {
@@ -305,14 +365,14 @@ TEST_F(ReplicationTest, ARecruitTakesOverFromAServerThatLeaves) {
   EXPECT_EQ(joined->duty, ReplicaDuty::kJoin);
   v1::RecruitRequest recruit;
   FillJob(recruit.mutable_job());
-  recruit.set_incarnation(101);
+  recruit.set_incarnation(first_ + 1);
   recruit.set_term(kTerm);
   recruit.set_epoch(2);
   ToProto(nodes_[2], recruit.mutable_recruit());
   const auto recruited = TestServer::Do(&servers_[1]->replicas(),
                                         &v1::Replicas::Stub::Recruit, recruit);
   ASSERT_THAT(recruited, IsOk());
-  EXPECT_EQ(recruited->recruit(), 102);
+  EXPECT_EQ(recruited->recruit(), first_ + 2);
   EXPECT_EQ(recruited->epoch(), 2);
 
   // A member, then the primary of a planned move.
@@ -322,7 +382,7 @@ TEST_F(ReplicationTest, ARecruitTakesOverFromAServerThatLeaves) {
               IsOk());
   v1::HandOverRequest hand_over;
   FillJob(hand_over.mutable_job());
-  hand_over.set_incarnation(101);
+  hand_over.set_incarnation(first_ + 1);
   hand_over.set_term(kTerm);
   hand_over.set_epoch(3);
   const auto handed = TestServer::Do(&servers_[1]->replicas(),
@@ -359,16 +419,16 @@ TEST_F(ReplicationTest, OrdersOfOtherTimesAreRefused) {
   request.set_term(kTerm - 1);
   EXPECT_EQ(ReasonOf(Send(1, request).status()), "OLD_TERM");
   request.set_term(kTerm + 1);
-  request.set_incarnation(100);
+  request.set_incarnation(first_ + 0);
   EXPECT_EQ(ReasonOf(Send(1, request).status()), "OTHER_INCARNATION");
-  request.set_incarnation(101);
+  request.set_incarnation(first_ + 1);
   request.set_term(kTerm);
   request.mutable_job()->set_generation(0);
   EXPECT_EQ(ReasonOf(Send(1, request).status()), "GENERATION_STALE");
 
   v1::DropJobRequest drop;
   FillJob(drop.mutable_job());
-  drop.set_incarnation(100);
+  drop.set_incarnation(first_ + 0);
   drop.set_term(kTerm);
   const auto drop_it = [&] {
     return TestServer::Do(&servers_[1]->parameters(),
@@ -376,7 +436,7 @@ TEST_F(ReplicationTest, OrdersOfOtherTimesAreRefused) {
         .status();
   };
   EXPECT_EQ(ReasonOf(drop_it()), "OTHER_INCARNATION");
-  drop.set_incarnation(101);
+  drop.set_incarnation(first_ + 1);
   drop.set_term(kTerm - 1);
   EXPECT_EQ(ReasonOf(drop_it()), "OLD_TERM");
   EXPECT_EQ(servers_[1]->jobs().Held().size(), 1) << "nothing was done";
@@ -405,12 +465,12 @@ TEST_F(ReplicationTest, OnlyAPrimaryExportsAndReadsTheLedger) {
   };
   EXPECT_THAT(read(1), IsOk());
   EXPECT_THAT(read(2), StatusIs(absl::StatusCode::kNotFound));
-  ledger.set_incarnation(100);
+  ledger.set_incarnation(first_ + 0);
   EXPECT_EQ(ReasonOf(read(1)), "OTHER_INCARNATION");
 
   v1::ExportPartitionRequest request;
   FillJob(request.mutable_job());
-  request.set_incarnation(102);
+  request.set_incarnation(first_ + 2);
   grpc::ClientContext context;
   SetDeadline(&context, absl::Seconds(20));
   const auto reader =

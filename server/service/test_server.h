@@ -32,13 +32,21 @@ struct TestServerOptions {
   uint64_t memory_limit_bytes = uint64_t{64} << 20;
   uint64_t inflight_limit_bytes = 0;
   bool noop = false;
+  // Listens on its incarnation's local socket too, and talks to others over
+  // theirs, and with shared memory.
+  bool local = false;
 };
 
 // Destroying it is like killing it: its peers are told nothing.
 class TestServer {
  public:
   explicit TestServer(const TestServerOptions& options)
-      : links_({.retry_backoff = absl::Milliseconds(5),
+      : local_(options.local),
+        links_({.here = {.host = "test",
+                         .unix_sockets = options.local,
+                         .shared_memory = options.local},
+                .incarnation = options.incarnation,
+                .retry_backoff = absl::Milliseconds(5),
                 .retry_backoff_max = absl::Milliseconds(50)},
                MonotonicClock::Real(),
                [this](uint64_t peer) { jobs_->OnLinkBroken(peer); }),
@@ -58,8 +66,9 @@ class TestServer {
     parameters_service_.emplace(&*jobs_, &*calls_, &*orders_, &streams_);
     replicas_service_.emplace(&*orders_, &streams_);
     auto rpc = RpcServer::Start(
-        {}, {{v1::Parameters::service_full_name(), &*parameters_service_},
-             {v1::Replicas::service_full_name(), &*replicas_service_}});
+        {.local_incarnation = options.local ? options.incarnation : 0},
+        {{v1::Parameters::service_full_name(), &*parameters_service_},
+         {v1::Replicas::service_full_name(), &*replicas_service_}});
     EXPECT_TRUE(rpc.ok()) << rpc.status();
     rpc_ = *std::move(rpc);
     const auto channel = MakeChannel(rpc_->address(), {});
@@ -86,7 +95,8 @@ class TestServer {
   Node node() const {
     return {.name = rpc_->address(),
             .address = rpc_->address(),
-            .incarnation = jobs_->incarnation()};
+            .incarnation = jobs_->incarnation(),
+            .host = local_ ? "test" : ""};
   }
   JobDirectory& jobs() { return *jobs_; }
   v1::Parameters::Stub& parameters() { return *parameters_; }
@@ -107,6 +117,7 @@ class TestServer {
   }
 
  private:
+  const bool local_;
   TermGuard terms_;
   OpenStreams streams_;
   PeerLinks links_;

@@ -1,0 +1,119 @@
+#include "common/wire/shared_messages.h"
+
+#include <string>
+#include <utility>
+
+#include "common/log/log.h"
+#include "common/status/status_macros.h"
+#include "proto/types.pb.h"
+
+namespace seraph {
+namespace {
+
+// Addresses only: what is never used costs no memory.
+constexpr uint64_t kSegmentBytes = uint64_t{64} << 20;
+
+// Tags of the envelope's fields, length-delimited. No other message of a stream
+// begins with one of them.
+constexpr absl::string_view kSegmentTag = "\xa2\x01";
+constexpr absl::string_view kSlotTag = "\xaa\x01";
+static_assert(v1::SharedEnvelope::kSegmentFieldNumber == 20);
+static_assert(v1::SharedEnvelope::kSlotFieldNumber == 21);
+
+bool IsEnvelope(const ByteSlices& message) {
+  if (message.size() < 2) return false;
+  std::string tag;
+  SliceReader(message).AppendTo(2, &tag);
+  return tag == kSegmentTag || tag == kSlotTag;
+}
+
+SegmentName FromProto(const v1::SharedSegment& segment) {
+  return {.pid = segment.pid(),
+          .fd = segment.fd(),
+          .bytes = segment.bytes(),
+          .maker = segment.maker(),
+          .peer = segment.peer(),
+          .token = segment.token()};
+}
+
+}  // namespace
+
+SharedMessageWriter::SharedMessageWriter(uint64_t maker, uint64_t peer) {
+  absl::StatusOr<std::unique_ptr<SharedSender>> sender =
+      SharedSender::Make(kSegmentBytes, maker, peer);
+  if (sender.ok()) {
+    sender_ = *std::move(sender);
+  } else {
+    spdlog::warn("shared_memory.not_made status={} next=without",
+                 LogValue(sender.status()));
+  }
+}
+
+std::optional<MessageWriter> SharedMessageWriter::Offer() const {
+  if (sender_ == nullptr) return std::nullopt;
+  const SegmentName& name = sender_->name();
+  v1::SharedEnvelope envelope;
+  v1::SharedSegment* segment = envelope.mutable_segment();
+  segment->set_pid(name.pid);
+  segment->set_fd(name.fd);
+  segment->set_bytes(name.bytes);
+  segment->set_maker(name.maker);
+  segment->set_peer(name.peer);
+  segment->set_token(name.token);
+  MessageWriter offer;
+  offer.Head(envelope);
+  return offer;
+}
+
+std::vector<OwnedSlice> SharedMessageWriter::Wrap(MessageWriter message) {
+  const size_t bytes = message.size();
+  std::vector<OwnedSlice> slices = message.Finish();
+  if (sender_ == nullptr || bytes < SharedSender::kLeastBytes) return slices;
+  std::vector<absl::string_view> pieces;
+  pieces.reserve(slices.size());
+  for (const OwnedSlice& slice : slices) pieces.push_back(slice.bytes);
+  const std::optional<SlotRef> slot = sender_->Write(pieces, bytes);
+  if (!slot.has_value()) return slices;
+  v1::SharedEnvelope envelope;
+  envelope.mutable_slot()->set_offset(slot->offset);
+  envelope.mutable_slot()->set_length(slot->length);
+  envelope.mutable_slot()->set_message(slot->request);
+  MessageWriter head;
+  head.Head(envelope);
+  return head.Finish();
+}
+
+absl::StatusOr<std::optional<ByteSlices>> SharedMessageReader::Unwrap(
+    ByteSlices message) {
+  if (!IsEnvelope(message)) return std::make_optional(std::move(message));
+  v1::SharedEnvelope envelope;
+  if (!envelope.ParseFromString(message.ToString())) {
+    return absl::InvalidArgumentError("bytes that are no envelope");
+  }
+  if (envelope.has_slot()) {
+    if (receiver_ == nullptr) {
+      return absl::InvalidArgumentError(
+          "a message in shared memory that was not opened");
+    }
+    SERAPH_ASSIGN_OR_RETURN(
+        SharedReceiver::Message read,
+        receiver_->Read({.offset = envelope.slot().offset(),
+                         .length = envelope.slot().length(),
+                         .request = envelope.slot().message()}));
+    return std::make_optional(ByteSlices(read.bytes, std::move(read.lease)));
+  }
+  if (!may_open_ || receiver_ != nullptr) return std::nullopt;
+  absl::StatusOr<std::unique_ptr<SharedReceiver>> receiver =
+      SharedReceiver::Open(FromProto(envelope.segment()));
+  if (receiver.ok()) {
+    receiver_ = *std::move(receiver);
+    opened_of_ = envelope.segment().maker();
+  } else {
+    // Of another user, say, or another namespace of processes.
+    spdlog::info("shared_memory.not_opened status={} next=without",
+                 LogValue(receiver.status()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace seraph

@@ -1,0 +1,70 @@
+// A stream's messages, the large ones through shared memory.
+#ifndef SERAPH_COMMON_WIRE_SHARED_MESSAGES_H_
+#define SERAPH_COMMON_WIRE_SHARED_MESSAGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/shm/shared_receiver.h"
+#include "common/shm/shared_sender.h"
+#include "common/wire/byte_slices.h"
+#include "common/wire/message_writer.h"
+
+namespace seraph {
+
+// The sender's end of one stream, of messages that have the fields of
+// proto/types.proto's SharedEnvelope.
+//
+// Threads: one at a time.
+class SharedMessageWriter {
+ public:
+  // Without shared memory: every message leaves as it is.
+  SharedMessageWriter() = default;
+
+  // With a segment of its own; without, where none can be made. `maker` and
+  // `peer` are the incarnations of this end and the other.
+  SharedMessageWriter(uint64_t maker, uint64_t peer);
+
+  // What to send before the first message; nullopt: nothing.
+  std::optional<MessageWriter> Offer() const;
+
+  // What to send for a message.
+  std::vector<OwnedSlice> Wrap(MessageWriter message);
+
+ private:
+  std::unique_ptr<SharedSender> sender_;  // Null: there is no segment.
+};
+
+// The receiver's end.
+//
+// Threads: one at a time.
+class SharedMessageReader {
+ public:
+  // `may_open`: false where offers are not taken.
+  explicit SharedMessageReader(bool may_open) : may_open_(may_open) {}
+
+  // What was sent: the message itself, or what lies in shared memory, whose
+  // slot is given back when the last copy of the slices is gone. Nullopt:
+  // nothing but an offer.
+  //
+  // Whoever made the segment may still write to it: read each byte once, and
+  // judge what was read.
+  //
+  // Errors: InvalidArgument, Unavailable, as SharedReceiver::Read.
+  absl::StatusOr<std::optional<ByteSlices>> Unwrap(ByteSlices message);
+
+  // The other end's incarnation, once its segment was opened; 0: it was not.
+  uint64_t opened_of() const { return opened_of_; }
+
+ private:
+  const bool may_open_;
+  uint64_t opened_of_ = 0;
+  std::unique_ptr<SharedReceiver> receiver_;
+};
+
+}  // namespace seraph
+
+#endif  // SERAPH_COMMON_WIRE_SHARED_MESSAGES_H_

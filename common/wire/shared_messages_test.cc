@@ -1,0 +1,106 @@
+#include "common/wire/shared_messages.h"
+
+#include <memory>
+#include <string>
+
+#include "common/testing/status_matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/replicas.pb.h"
+
+namespace seraph {
+namespace {
+
+using ::seraph::testing::IsOk;
+using ::seraph::testing::StatusIs;
+using ::testing::_;
+
+std::string Bytes(const std::vector<OwnedSlice>& slices) {
+  std::string bytes;
+  for (const OwnedSlice& slice : slices) {
+    bytes.append(slice.bytes.data(), slice.bytes.size());
+  }
+  return bytes;
+}
+
+MessageWriter BatchOf(const std::string& piece) {
+  v1::ReplicaBatch batch;
+  batch.set_piece(piece);
+  MessageWriter writer;
+  writer.Head(batch);
+  return writer;
+}
+
+// What comes out at the other end; "" for an offer.
+absl::StatusOr<std::string> Unwrap(SharedMessageReader* reader,
+                                   const std::string& sent) {
+  auto slices = reader->Unwrap(
+      ByteSlices(sent, std::make_shared<const std::string>(sent)));
+  if (!slices.ok()) return slices.status();
+  return slices->has_value() ? (*slices)->ToString() : "";
+}
+
+TEST(SharedMessagesTest, LargeMessagesArriveThroughSharedMemory) {
+  SharedMessageWriter writer(1, 2);
+  SharedMessageReader reader(/*may_open=*/true);
+  const std::string small = Bytes(BatchOf("small").Finish());
+  const std::string large = Bytes(BatchOf(std::string(1 << 20, 'x')).Finish());
+
+  // Before the offer has arrived.
+  EXPECT_EQ(Bytes(writer.Wrap(BatchOf(std::string(1 << 20, 'x')))), large);
+  auto offer = writer.Offer();
+  ASSERT_TRUE(offer.has_value());
+  EXPECT_EQ(Unwrap(&reader, Bytes(offer->Finish())).value(), "");
+  EXPECT_EQ(reader.opened_of(), 1);
+
+  for (int i = 0; i < 200; ++i) {
+    const std::string sent =
+        Bytes(writer.Wrap(BatchOf(std::string(1 << 20, 'x'))));
+    EXPECT_LT(sent.size(), 100);
+    EXPECT_TRUE(Unwrap(&reader, sent).value() == large);
+    EXPECT_EQ(Bytes(writer.Wrap(BatchOf("small"))), small);
+    EXPECT_EQ(Unwrap(&reader, small).value(), small);
+  }
+}
+
+// Whoever does not know them, such as a generated stub, takes an offer for an
+// empty message.
+TEST(SharedMessagesTest, AnOfferIsAnEmptyMessageToOthers) {
+  SharedMessageWriter writer(1, 2);
+  v1::ReplicaBatch batch;
+  ASSERT_TRUE(batch.ParseFromString(Bytes(writer.Offer()->Finish())));
+  EXPECT_TRUE(batch.has_segment());
+  EXPECT_EQ(batch.messages_size(), 0);
+  EXPECT_EQ(batch.segment().maker(), 1);
+}
+
+TEST(SharedMessagesTest, WithoutSharedMemoryMessagesStayAsTheyAre) {
+  SharedMessageWriter none;
+  EXPECT_FALSE(none.Offer().has_value());
+  const std::string piece(1 << 20, 'x');
+  EXPECT_EQ(Bytes(none.Wrap(BatchOf(piece))), Bytes(BatchOf(piece).Finish()));
+
+  SharedMessageWriter writer(1, 2);
+  SharedMessageReader reader(/*may_open=*/false);
+  EXPECT_EQ(Unwrap(&reader, Bytes(writer.Offer()->Finish())).value(), "");
+  EXPECT_EQ(reader.opened_of(), 0);
+  EXPECT_EQ(Bytes(writer.Wrap(BatchOf(piece))), Bytes(BatchOf(piece).Finish()));
+}
+
+TEST(SharedMessagesTest, BadEnvelopesAreRefused) {
+  SharedMessageReader reader(/*may_open=*/true);
+  v1::SharedEnvelope envelope;
+  envelope.mutable_slot()->set_message(1);
+  const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, _);
+  EXPECT_THAT(Unwrap(&reader, envelope.SerializeAsString()), invalid);
+  EXPECT_THAT(Unwrap(&reader, "\xaa\x01\x7f"), invalid);
+  EXPECT_THAT(Unwrap(&reader, "\xa2\x01\xff\xff\xff"), invalid);
+  // A segment that cannot be opened is one that is not used.
+  envelope.mutable_segment()->set_pid(1 << 30);
+  envelope.clear_slot();
+  EXPECT_THAT(Unwrap(&reader, envelope.SerializeAsString()), IsOk());
+  EXPECT_EQ(reader.opened_of(), 0);
+}
+
+}  // namespace
+}  // namespace seraph
