@@ -111,30 +111,10 @@ void EndWriting(const SharedSegment& segment, const SlotRef& slot) {
       ->request.store(slot.request, std::memory_order_release);
 }
 
-absl::Status ReadSlot(const SharedSegment& segment, const SlotRef& slot,
-                      uint64_t from, absl::Span<char> to) {
-  SERAPH_RETURN_IF_ERROR(CheckSlot(segment, slot));
-  if (from > slot.length || to.size() > slot.length - from) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shared memory: bytes ", from, " to ", from + to.size(),
-                     " of a slot of ", slot.length));
-  }
-  if (!to.empty()) {
-    std::memcpy(to.data(), segment.data() + slot.offset + kLine + from,
-                to.size());
-  }
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return CheckHead(segment, slot);
-}
-
-absl::Status CheckSlot(const SharedSegment& segment, const SlotRef& slot) {
-  SERAPH_RETURN_IF_ERROR(CheckPlace(segment, slot));
-  return CheckHead(segment, slot);
-}
-
 absl::StatusOr<const char*> BytesOfSlot(const SharedSegment& segment,
                                         const SlotRef& slot) {
-  SERAPH_RETURN_IF_ERROR(CheckSlot(segment, slot));
+  SERAPH_RETURN_IF_ERROR(CheckPlace(segment, slot));
+  SERAPH_RETURN_IF_ERROR(CheckHead(segment, slot));
   return segment.data() + slot.offset + kLine;
 }
 

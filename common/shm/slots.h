@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "common/shm/shared_segment.h"
 
 namespace seraph {
@@ -45,25 +44,17 @@ class SlotTable {
 };
 
 // A slot begins with a head that names its request. It is written after the
-// bytes, and looked at before and after they are read: a slot that was given to
-// another request meanwhile is noticed.
+// bytes, and taken away before others come: who asks for the slot of another
+// request than is there does not get it.
 
 // Room for the bytes of `slot`. Requires: it lies in the segment.
 char* BeginWriting(const SharedSegment& segment, const SlotRef& slot);
 // The bytes are there.
 void EndWriting(const SharedSegment& segment, const SlotRef& slot);
 
-// Copies bytes [from, from + to.size()) of the slot. Errors: InvalidArgument
-// where it does not lie in the segment, or is too short; Unavailable where it
-// is another request's.
-absl::Status ReadSlot(const SharedSegment& segment, const SlotRef& slot,
-                      uint64_t from, absl::Span<char> to);
-
-// Whether the slot is in the segment, and its head names its request. Errors:
-// as ReadSlot.
-absl::Status CheckSlot(const SharedSegment& segment, const SlotRef& slot);
-
-// The slot's bytes, where they lie. Errors: as ReadSlot.
+// The slot's bytes, where they lie. Errors: InvalidArgument where it does not
+// lie in the segment; Unavailable where its head names another request, or
+// none.
 absl::StatusOr<const char*> BytesOfSlot(const SharedSegment& segment,
                                         const SlotRef& slot);
 
