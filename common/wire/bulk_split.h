@@ -65,6 +65,37 @@ absl::StatusOr<WithBulk<Message>> ParseWithBulk(const ByteSlices& bytes,
   return parsed;
 }
 
+// What came as one message of a stream: `Message` itself, or several in its
+// field `batch`, which `batch_schema` begins with; `schema` is that of one.
+// `is_batch` says which.
+// Errors: InvalidArgument, also for a batch with a batch in it.
+template <typename Message>
+absl::StatusOr<std::vector<WithBulk<Message>>> ParseBatch(
+    const ByteSlices& bytes, const BulkSchema& batch_schema,
+    const BulkSchema& schema, bool* is_batch) {
+  auto whole = ParseWithBulk<Message>(bytes, batch_schema);
+  if (!whole.ok()) return whole.status();
+  std::vector<WithBulk<Message>> messages;
+  for (const FoundBulk& found : whole->bulk) {
+    if (found.field != &batch_schema.fields[0]) continue;
+    auto one = ParseWithBulk<Message>(found.bytes, schema);
+    if (!one.ok()) return one.status();
+    messages.push_back(*std::move(one));
+  }
+  // Where it was parsed as a whole.
+  for (Message& one : *whole->head.mutable_batch()) {
+    messages.push_back(std::move(one));
+  }
+  *is_batch = !messages.empty();
+  if (!*is_batch) messages.push_back(*std::move(whole));
+  for (const WithBulk<Message>& one : messages) {
+    if (one.head.batch_size() > 0) {
+      return absl::InvalidArgumentError("a batch in a batch");
+    }
+  }
+  return messages;
+}
+
 }  // namespace seraph
 
 #endif  // SERAPH_COMMON_WIRE_BULK_SPLIT_H_

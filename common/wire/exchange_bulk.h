@@ -30,6 +30,15 @@ inline constexpr BulkField kExchangeFields[] = {
     {v1::ExchangeRequest::kPushPullFieldNumber, &kPushPullBulk}};
 inline constexpr BulkSchema kExchangeBulk = {kExchangeFields, /*one_of=*/true};
 
+// A message of the stream: one request, or several.
+inline constexpr BulkField kExchangeBatchFields[] = {
+    {.number = v1::ExchangeRequest::kBatchFieldNumber, .repeated = true},
+    {v1::ExchangeRequest::kPullFieldNumber, &kPullBulk},
+    {v1::ExchangeRequest::kPushFieldNumber, &kPushBulk},
+    {v1::ExchangeRequest::kPushPullFieldNumber, &kPushPullBulk}};
+inline constexpr BulkSchema kExchangeBatchBulk = {kExchangeBatchFields,
+                                                  /*one_of=*/true};
+
 inline constexpr BulkField kPullReplyFields[] = {
     {.number = v1::PullReply::kValuesFieldNumber}};
 inline constexpr const BulkField& kPulledValues = kPullReplyFields[0];
@@ -46,6 +55,13 @@ inline constexpr BulkField kExchangeReplyFields[] = {
     {v1::ExchangeReply::kPushPullFieldNumber, &kPushPullReplyBulk}};
 inline constexpr BulkSchema kExchangeReplyBulk = {kExchangeReplyFields,
                                                   /*one_of=*/true};
+
+inline constexpr BulkField kExchangeReplyBatchFields[] = {
+    {.number = v1::ExchangeReply::kBatchFieldNumber, .repeated = true},
+    {v1::ExchangeReply::kPullFieldNumber, &kPullReplyBulk},
+    {v1::ExchangeReply::kPushPullFieldNumber, &kPushPullReplyBulk}};
+inline constexpr BulkSchema kExchangeReplyBatchBulk = {
+    kExchangeReplyBatchFields, /*one_of=*/true};
 
 }  // namespace seraph
 

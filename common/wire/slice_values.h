@@ -2,9 +2,11 @@
 #ifndef SERAPH_COMMON_WIRE_SLICE_VALUES_H_
 #define SERAPH_COMMON_WIRE_SLICE_VALUES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -87,6 +89,29 @@ void TakeValues(size_t count, SliceReader* from, std::vector<T>* values) {
     if (piece.empty()) continue;
     std::memcpy(split, piece.data(), piece.size());
     have = piece.size();
+  }
+}
+
+// Calls `visit` with each of the next `count` records of `size` bytes, each in
+// one piece, which need not be aligned. Requires: so many bytes are left.
+template <typename Visitor>
+void ForEachRecord(size_t count, size_t size, SliceReader* from,
+                   Visitor visit) {
+  const ByteSlices taken = from->Take(count * size);
+  std::string split;  // One that lies in several pieces.
+  for (absl::string_view piece : taken.pieces()) {
+    if (!split.empty()) {
+      const size_t more = std::min(size - split.size(), piece.size());
+      split.append(piece.data(), more);
+      piece.remove_prefix(more);
+      if (split.size() < size) continue;
+      visit(split.data());
+      split.clear();
+    }
+    for (; piece.size() >= size; piece.remove_prefix(size)) {
+      visit(piece.data());
+    }
+    split.append(piece.data(), piece.size());
   }
 }
 

@@ -53,6 +53,21 @@ TEST(SliceValuesTest, AnyCutGivesTheSameNumbers) {
   }
 }
 
+TEST(SliceValuesTest, RecordsComeWholeWhereverTheyAreCut) {
+  std::string bytes;
+  for (size_t i = 0; i < 300; ++i) bytes.push_back(static_cast<char>(i));
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SliceReader reader(CutUp(bytes, 1 + seed % 30, seed));
+    reader.Skip(3);
+    std::string back;
+    ForEachRecord(20, 12, &reader,
+                  [&](const char* record) { back.append(record, 12); });
+    ForEachRecord(0, 12, &reader, [&](const char* record) { FAIL(); });
+    EXPECT_EQ(back, bytes.substr(3, 240)) << seed;
+    EXPECT_EQ(reader.left(), 57);
+  }
+}
+
 TEST(SliceValuesTest, NoNumbersNeedNoBytes) {
   SliceReader reader{ByteSlices()};
   std::vector<float> none = {1};

@@ -2,11 +2,19 @@
 
 #include <utility>
 
+#include "common/rpc/byte_buffer.h"
+#include "common/rpc/grpc_status.h"
+#include "common/status/status_macros.h"
+#include "common/wire/exchange_bulk.h"
+
 namespace seraph {
 namespace {
 
 // Replies that wait for their client before no more requests are read.
 constexpr size_t kMaxWaiting = 1024;
+// Replies go together up to about so many bytes.
+constexpr size_t kBatchBytes = 256 << 10;
+constexpr size_t kReplyBytes = 64;  // Of one without rows, about.
 
 }  // namespace
 
@@ -33,10 +41,9 @@ ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams)
 void ExchangeStream::OnReadDone(bool ok) {
   // The client has said all it wanted to say.
   if (!ok) return FinishOnce(grpc::Status::OK);
-  calls_.Exchange(
-      request_, [outbox = outbox_](v1::ExchangeReply reply, RequestHold hold) {
-        Reply(outbox, std::move(reply), std::move(hold));
-      });
+  if (const absl::Status read = HandOn(); !read.ok()) {
+    return FinishOnce(ToGrpcStatus(read));
+  }
   {
     MutexLock lock(&outbox_->mu);
     outbox_->read_waits = outbox_->replies.size() > kMaxWaiting;
@@ -45,33 +52,97 @@ void ExchangeStream::OnReadDone(bool ok) {
   StartRead(&request_);
 }
 
+absl::Status ExchangeStream::HandOn() {
+  SERAPH_ASSIGN_OR_RETURN(const ByteSlices bytes, ToSlices(request_));
+  request_.Clear();
+  bool is_batch = false;
+  SERAPH_ASSIGN_OR_RETURN(const auto requests, ParseBatch<v1::ExchangeRequest>(
+                                                   bytes, kExchangeBatchBulk,
+                                                   kExchangeBulk, &is_batch));
+  if (is_batch) {
+    MutexLock lock(&outbox_->mu);
+    outbox_->batches = true;
+  }
+  for (const WithBulk<v1::ExchangeRequest>& request : requests) {
+    calls_.Exchange(request,
+                    [outbox = outbox_](WithRows<v1::ExchangeReply> reply,
+                                       RequestHold hold) {
+                      Reply(outbox, std::move(reply), std::move(hold));
+                    });
+  }
+  return absl::OkStatus();
+}
+
 void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
-                           v1::ExchangeReply reply, RequestHold hold) {
+                           WithRows<v1::ExchangeReply> reply,
+                           RequestHold hold) {
+  size_t bytes = kReplyBytes;
+  for (const std::vector<float>& rows : reply.rows) {
+    bytes += rows.size() * sizeof(float);
+  }
+  Batch batch;
+  {
+    MutexLock lock(&outbox->mu);
+    if (outbox->stream == nullptr || outbox->finished) return;
+    outbox->replies.push_back({std::move(reply), std::move(hold), bytes});
+    if (std::exchange(outbox->writing, true)) return;
+    batch = TakeBatch(outbox.get());
+  }
+  Write(outbox, std::move(batch));
+}
+
+ExchangeStream::Batch ExchangeStream::TakeBatch(Outbox* outbox) {
+  Batch batch{.is_batch = outbox->batches};
+  size_t bytes = 0;
+  while (!outbox->replies.empty() &&
+         (batch.replies.empty() ||
+          (batch.is_batch &&
+           bytes + outbox->replies.front().bytes <= kBatchBytes))) {
+    bytes += outbox->replies.front().bytes;
+    batch.replies.push_back(std::move(outbox->replies.front()));
+    outbox->replies.pop_front();
+  }
+  return batch;
+}
+
+void ExchangeStream::Write(const std::shared_ptr<Outbox>& outbox, Batch batch) {
+  MessageWriter message;
+  std::vector<RequestHold> holds;
+  for (Outgoing& one : batch.replies) {
+    MessageWriter reply = WriteReply(std::move(one.reply));
+    if (batch.is_batch) {
+      message.Message(v1::ExchangeReply::kBatchFieldNumber, std::move(reply));
+    } else {
+      message = std::move(reply);
+    }
+    holds.push_back(std::move(one.hold));
+  }
+  grpc::ByteBuffer buffer = ToByteBuffer(std::move(message));
   MutexLock lock(&outbox->mu);
   if (outbox->stream == nullptr || outbox->finished) return;
-  outbox->replies.push_back({std::move(reply), std::move(hold)});
-  if (outbox->writing) return;
-  outbox->writing = true;
+  ExchangeStream* const stream = outbox->stream;
+  stream->reply_.Swap(&buffer);
+  stream->holds_ = std::move(holds);
   // Starts an operation; its completion is another call, never inside of this.
-  outbox->stream->StartWrite(&outbox->replies.front().reply);
+  stream->StartWrite(&stream->reply_);
 }
 
 void ExchangeStream::OnWriteDone(bool ok) {
+  // What was held for the replies goes without the lock.
+  std::exchange(holds_, {}).clear();
   bool read = false;
+  Batch batch;
   {
     MutexLock lock(&outbox_->mu);
-    outbox_->replies.pop_front();
-    outbox_->writing = false;
     if (!ok || outbox_->finished) return;
-    if (!outbox_->replies.empty()) {
-      outbox_->writing = true;
-      StartWrite(&outbox_->replies.front().reply);
-    }
+    outbox_->writing = !outbox_->replies.empty();
+    if (outbox_->writing) batch = TakeBatch(outbox_.get());
     if (outbox_->read_waits && outbox_->replies.size() <= kMaxWaiting / 2) {
       outbox_->read_waits = false;
       read = true;
     }
   }
+  if (!batch.replies.empty()) Write(outbox_, std::move(batch));
   if (read) StartRead(&request_);
 }
 

@@ -4,26 +4,30 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
-#include "proto/parameters.grpc.pb.h"
+#include "server/service/exchange_codec.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
 
 namespace seraph {
 
 // Reads requests one after the other, hands each on, and writes replies in the
-// order in which they become ready. A request that waits holds nothing up; but
+// order in which they become ready; those that wait go as one message where the
+// client sends such. A request that waits for its answer holds nothing up; but
 // from a client that does not read its replies nothing more is read.
 // What becomes ready after the stream has ended is dropped: the client sends
 // its unanswered requests again on its next stream.
 //
 // Deletes itself when gRPC is done with it.
 class ExchangeStream final
-    : public grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply> {
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // `calls` and `streams` must outlive the server's last stream.
   ExchangeStream(ParameterCalls* calls, OpenStreams* streams);
@@ -35,8 +39,15 @@ class ExchangeStream final
 
  private:
   struct Outgoing {
-    v1::ExchangeReply reply;
+    WithRows<v1::ExchangeReply> reply;
     RequestHold hold;
+    size_t bytes = 0;  // Of rows.
+  };
+
+  // One write.
+  struct Batch {
+    std::vector<Outgoing> replies;
+    bool is_batch = false;  // Even of one reply.
   };
 
   // What replies write to; it outlives the stream while requests are out.
@@ -44,6 +55,7 @@ class ExchangeStream final
     Mutex mu;
     ExchangeStream* stream ABSL_GUARDED_BY(mu);  // Null once it has ended.
     std::deque<Outgoing> replies ABSL_GUARDED_BY(mu);
+    bool batches ABSL_GUARDED_BY(mu) = false;  // The client sends such.
     bool writing ABSL_GUARDED_BY(mu) = false;
     bool read_waits ABSL_GUARDED_BY(mu) = false;  // Until replies have left.
     bool finished ABSL_GUARDED_BY(mu) = false;
@@ -51,13 +63,23 @@ class ExchangeStream final
   };
 
   static void Reply(const std::shared_ptr<Outbox>& outbox,
-                    v1::ExchangeReply reply, RequestHold hold);
+                    WithRows<v1::ExchangeReply> reply, RequestHold hold);
+  // Errors: InvalidArgument.
+  absl::Status HandOn();
+  // Takes what goes together, with `writing` just set.
+  static Batch TakeBatch(Outbox* outbox)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(outbox->mu);
+  // Writes it, unless the stream has ended.
+  static void Write(const std::shared_ptr<Outbox>& outbox, Batch batch);
   void FinishOnce(const grpc::Status& status);
 
   ParameterCalls& calls_;
   OpenStreams& streams_;
   const std::shared_ptr<Outbox> outbox_;
-  v1::ExchangeRequest request_;
+  grpc::ByteBuffer request_;
+  // Of the write under way.
+  grpc::ByteBuffer reply_;
+  std::vector<RequestHold> holds_;
 };
 
 }  // namespace seraph

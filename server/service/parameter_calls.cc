@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/errors.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/exchange_bulk.h"
 #include "server/service/answer_join.h"
 #include "server/service/ledger_codec.h"
 #include "server/service/order_codec.h"
@@ -54,34 +55,45 @@ void SendPushes(const ServedJob& job,
   }
 }
 
-v1::PullReply EncodePullReply(const std::vector<Answer>& answers) {
-  v1::PullReply reply;
-  size_t bytes = 0;
-  for (const Answer& answer : answers) {
-    EncodeResult(answer, reply.add_results());
-    bytes += answer.values.size() * sizeof(float);
-  }
-  std::string* values = reply.mutable_values();
-  values->reserve(bytes);
-  for (const Answer& answer : answers) {
-    values->append(reinterpret_cast<const char*>(answer.values.data()),
-                   answer.values.size() * sizeof(float));
+WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers) {
+  WithRows<v1::PullReply> reply;
+  reply.rows.reserve(answers.size());
+  for (Answer& answer : answers) {
+    EncodeResult(answer, reply.head.add_results());
+    reply.rows.push_back(std::move(answer.values));
   }
   return reply;
 }
 
-v1::PushReply EncodePushReply(const std::vector<Answer>& answers) {
-  v1::PushReply reply;
-  for (const Answer& answer : answers)
-    EncodeResult(answer, reply.add_results());
+WithRows<v1::PushReply> EncodePushReply(const std::vector<Answer>& answers) {
+  WithRows<v1::PushReply> reply;
+  for (const Answer& answer : answers) {
+    EncodeResult(answer, reply.head.add_results());
+  }
   return reply;
+}
+
+template <typename Outer>
+auto DecodePullOf(const WithBulk<Outer>& outer, const v1::PullRequest& request,
+                  const ServedJob& job) {
+  return DecodePull(request, outer.Bulk(kPullKeys, request.keys()), job);
+}
+
+template <typename Outer>
+auto DecodePushOf(const WithBulk<Outer>& outer, const v1::PushRequest& request,
+                  const ServedJob& job) {
+  return DecodePush(request, outer.Bulk(kPushKeys, request.keys()),
+                    outer.Bulk(kPushValues, request.values()), job);
 }
 
 // A part of an exchange reply, or the error in its place.
 template <typename Reply, typename Place>
-void Fill(absl::StatusOr<Reply> result, v1::ExchangeReply* reply, Place place) {
+void Fill(absl::StatusOr<WithRows<Reply>> result,
+          WithRows<v1::ExchangeReply>* with_rows, Place place) {
+  v1::ExchangeReply* const reply = &with_rows->head;
   if (result.ok()) {
-    *place(reply) = *std::move(result);
+    *place(reply) = std::move(result->head);
+    with_rows->rows = std::move(result->rows);
   } else {
     reply->set_error_code(static_cast<int>(result.status().code()));
     reply->set_error_message(std::string(result.status().message()));
@@ -105,40 +117,46 @@ absl::StatusOr<std::shared_ptr<const ServedJob>> ParameterCalls::FindJob(
   return jobs_.Find(JobNameOf(header.job()));
 }
 
-void ParameterCalls::Pull(const v1::PullRequest& request,
-                          Done<v1::PullReply> done) {
-  HeldPull(request, [done = std::move(done)](auto reply, RequestHold) mutable {
-    done(std::move(reply));
-  });
+void ParameterCalls::Pull(const WithBulk<v1::PullRequest>& request,
+                          Done<WithRows<v1::PullReply>> done) {
+  HeldPull(request, request.head,
+           [done = std::move(done)](auto reply, RequestHold) mutable {
+             done(std::move(reply));
+           });
 }
 
-void ParameterCalls::HeldPull(const v1::PullRequest& request,
+template <typename Outer>
+void ParameterCalls::HeldPull(const WithBulk<Outer>& outer,
+                              const v1::PullRequest& request,
                               HeldDone<v1::PullReply> done) {
   const auto job = FindJob(request.header());
   if (!job.ok()) return done(job.status(), {});
-  auto parts = DecodePull(request, **job);
+  auto parts = DecodePullOf(outer, request, **job);
   if (!parts.ok()) return done(parts.status(), {});
   RequestHold hold = AdmitPull(**job, &*parts);
   auto join = AnswerJoin<Answer>::Of(
       parts->size(), [hold = std::move(hold), done = std::move(done)](
                          std::vector<Answer> answers) mutable {
-        done(EncodePullReply(answers), std::move(hold));
+        done(EncodePullReply(std::move(answers)), std::move(hold));
       });
   SendPulls(*std::move(parts), join);
 }
 
-void ParameterCalls::Push(const v1::PushRequest& request,
-                          Done<v1::PushReply> done) {
-  HeldPush(request, [done = std::move(done)](auto reply, RequestHold) mutable {
-    done(std::move(reply));
-  });
+void ParameterCalls::Push(const WithBulk<v1::PushRequest>& request,
+                          Done<WithRows<v1::PushReply>> done) {
+  HeldPush(request, request.head,
+           [done = std::move(done)](auto reply, RequestHold) mutable {
+             done(std::move(reply));
+           });
 }
 
-void ParameterCalls::HeldPush(const v1::PushRequest& request,
+template <typename Outer>
+void ParameterCalls::HeldPush(const WithBulk<Outer>& outer,
+                              const v1::PushRequest& request,
                               HeldDone<v1::PushReply> done) {
   const auto job = FindJob(request.header());
   if (!job.ok()) return done(job.status(), {});
-  auto parts = DecodePush(request, **job);
+  auto parts = DecodePushOf(outer, request, **job);
   if (!parts.ok()) return done(parts.status(), {});
   std::vector<Reservation> reservations;
   RequestHold hold = AdmitPush(**job, &*parts, &reservations);
@@ -150,24 +168,26 @@ void ParameterCalls::HeldPush(const v1::PushRequest& request,
   SendPushes(**job, *std::move(parts), reservations, join);
 }
 
-void ParameterCalls::PushPull(const v1::PushPullRequest& request,
-                              Done<v1::PushPullReply> done) {
-  HeldPushPull(request,
+void ParameterCalls::PushPull(const WithBulk<v1::PushPullRequest>& request,
+                              Done<WithRows<v1::PushPullReply>> done) {
+  HeldPushPull(request, request.head,
                [done = std::move(done)](auto reply, RequestHold) mutable {
                  done(std::move(reply));
                });
 }
 
-void ParameterCalls::HeldPushPull(const v1::PushPullRequest& request,
+template <typename Outer>
+void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
+                                  const v1::PushPullRequest& request,
                                   HeldDone<v1::PushPullReply> done) {
   const auto push_job = FindJob(request.push().header());
   if (!push_job.ok()) return done(push_job.status(), {});
   const auto pull_job = FindJob(request.pull().header());
   if (!pull_job.ok()) return done(pull_job.status(), {});
   // Both are decoded before either is sent: a malformed request does nothing.
-  auto pushes = DecodePush(request.push(), **push_job);
+  auto pushes = DecodePushOf(outer, request.push(), **push_job);
   if (!pushes.ok()) return done(pushes.status(), {});
-  auto pulls = DecodePull(request.pull(), **pull_job);
+  auto pulls = DecodePullOf(outer, request.pull(), **pull_job);
   if (!pulls.ok()) return done(pulls.status(), {});
 
   std::vector<Reservation> reservations;
@@ -181,8 +201,8 @@ void ParameterCalls::HeldPushPull(const v1::PushPullRequest& request,
       pushes->size(),
       [job = *pull_job, pulls = *std::move(pulls), hold = std::move(hold),
        done = std::move(done)](std::vector<Answer> pushed) mutable {
-        auto reply = std::make_shared<v1::PushPullReply>();
-        *reply->mutable_push() = EncodePushReply(pushed);
+        auto reply = std::make_shared<WithRows<v1::PushPullReply>>();
+        *reply->head.mutable_push() = EncodePushReply(pushed).head;
         const bool refused =
             std::any_of(pushed.begin(), pushed.end(), [](const Answer& answer) {
               return answer.outcome.code != PartCode::kOk;
@@ -199,7 +219,9 @@ void ParameterCalls::HeldPushPull(const v1::PushPullRequest& request,
             pulls.size(),
             [reply, hold = std::move(hold),
              done = std::move(done)](std::vector<Answer> pulled) mutable {
-              *reply->mutable_pull() = EncodePullReply(pulled);
+              auto rows = EncodePullReply(std::move(pulled));
+              *reply->head.mutable_pull() = std::move(rows.head);
+              reply->rows = std::move(rows.rows);
               done(std::move(*reply), std::move(hold));
             });
         SendPulls(std::move(pulls), pull_join);
@@ -208,40 +230,44 @@ void ParameterCalls::HeldPushPull(const v1::PushPullRequest& request,
 }
 
 void ParameterCalls::Exchange(
-    const v1::ExchangeRequest& request,
-    absl::AnyInvocable<void(v1::ExchangeReply, RequestHold)> done) {
+    const WithBulk<v1::ExchangeRequest>& outer,
+    absl::AnyInvocable<void(WithRows<v1::ExchangeReply>, RequestHold)> done) {
+  const v1::ExchangeRequest& request = outer.head;
   const uint64_t number = request.number();
   auto reply_with = [number, done = std::move(done)](
                         auto result, RequestHold hold, auto place) mutable {
-    v1::ExchangeReply reply;
-    reply.set_number(number);
+    WithRows<v1::ExchangeReply> reply;
+    reply.head.set_number(number);
     Fill(std::move(result), &reply, place);
     done(std::move(reply), std::move(hold));
   };
   switch (request.body_case()) {
     case v1::ExchangeRequest::kPull:
-      return HeldPull(
-          request.pull(), [reply_with = std::move(reply_with)](
-                              auto result, RequestHold hold) mutable {
-            reply_with(std::move(result), std::move(hold),
-                       [](auto* reply) { return reply->mutable_pull(); });
-          });
+      return HeldPull(outer, request.pull(),
+                      [reply_with = std::move(reply_with)](
+                          auto result, RequestHold hold) mutable {
+                        reply_with(
+                            std::move(result), std::move(hold),
+                            [](auto* reply) { return reply->mutable_pull(); });
+                      });
     case v1::ExchangeRequest::kPush:
-      return HeldPush(
-          request.push(), [reply_with = std::move(reply_with)](
-                              auto result, RequestHold hold) mutable {
-            reply_with(std::move(result), std::move(hold),
-                       [](auto* reply) { return reply->mutable_push(); });
-          });
+      return HeldPush(outer, request.push(),
+                      [reply_with = std::move(reply_with)](
+                          auto result, RequestHold hold) mutable {
+                        reply_with(
+                            std::move(result), std::move(hold),
+                            [](auto* reply) { return reply->mutable_push(); });
+                      });
     case v1::ExchangeRequest::kPushPull:
       return HeldPushPull(
-          request.push_pull(), [reply_with = std::move(reply_with)](
-                                   auto result, RequestHold hold) mutable {
+          outer, request.push_pull(),
+          [reply_with = std::move(reply_with)](auto result,
+                                               RequestHold hold) mutable {
             reply_with(std::move(result), std::move(hold),
                        [](auto* reply) { return reply->mutable_push_pull(); });
           });
     case v1::ExchangeRequest::BODY_NOT_SET:
-      return reply_with(absl::StatusOr<v1::PullReply>(
+      return reply_with(absl::StatusOr<WithRows<v1::PullReply>>(
                             absl::InvalidArgumentError("an empty request")),
                         {}, [](auto* reply) { return reply->mutable_pull(); });
   }

@@ -12,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/concurrent/mutex.h"
+#include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
+#include "server/service/exchange_codec.h"
 #include "server/service/job_directory.h"
 #include "server/service/request_admission.h"
 
@@ -35,14 +37,17 @@ class ParameterCalls {
   // `jobs` must outlive this.
   explicit ParameterCalls(JobDirectory* jobs) : jobs_(*jobs) {}
 
-  void Pull(const v1::PullRequest& request, Done<v1::PullReply> done);
-  void Push(const v1::PushRequest& request, Done<v1::PushReply> done);
-  void PushPull(const v1::PushPullRequest& request,
-                Done<v1::PushPullReply> done);
+  void Pull(const WithBulk<v1::PullRequest>& request,
+            Done<WithRows<v1::PullReply>> done);
+  void Push(const WithBulk<v1::PushRequest>& request,
+            Done<WithRows<v1::PushReply>> done);
+  void PushPull(const WithBulk<v1::PushPullRequest>& request,
+                Done<WithRows<v1::PushPullReply>> done);
   // The stream's form: never an error, which goes into the reply instead. The
   // hold is to be kept until the reply has left.
-  void Exchange(const v1::ExchangeRequest& request,
-                absl::AnyInvocable<void(v1::ExchangeReply, RequestHold)> done);
+  void Exchange(
+      const WithBulk<v1::ExchangeRequest>& request,
+      absl::AnyInvocable<void(WithRows<v1::ExchangeReply>, RequestHold)> done);
   // Only the partitions that are led here take part. Answered when all have
   // begun, or by Tick, with those that have.
   void BeginAttempt(const v1::BeginAttemptRequest& request,
@@ -56,11 +61,19 @@ class ParameterCalls {
 
  private:
   template <typename Reply>
-  using HeldDone = absl::AnyInvocable<void(absl::StatusOr<Reply>, RequestHold)>;
+  using HeldDone =
+      absl::AnyInvocable<void(absl::StatusOr<WithRows<Reply>>, RequestHold)>;
 
-  void HeldPull(const v1::PullRequest& request, HeldDone<v1::PullReply> done);
-  void HeldPush(const v1::PushRequest& request, HeldDone<v1::PushReply> done);
-  void HeldPushPull(const v1::PushPullRequest& request,
+  // `outer` has the bulk of `request`, which is in it.
+  template <typename Outer>
+  void HeldPull(const WithBulk<Outer>& outer, const v1::PullRequest& request,
+                HeldDone<v1::PullReply> done);
+  template <typename Outer>
+  void HeldPush(const WithBulk<Outer>& outer, const v1::PushRequest& request,
+                HeldDone<v1::PushReply> done);
+  template <typename Outer>
+  void HeldPushPull(const WithBulk<Outer>& outer,
+                    const v1::PushPullRequest& request,
                     HeldDone<v1::PushPullReply> done);
 
   absl::StatusOr<std::shared_ptr<const ServedJob>> FindJob(

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/rpc/byte_buffer.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/unary_call.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/exchange_bulk.h"
 #include "common/wire/replica_codec.h"
 #include "server/service/exchange_stream.h"
 #include "server/service/export_stream.h"
@@ -27,6 +29,26 @@ grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(status));
   return reactor;
+}
+
+// A call whose request and reply have bulk.
+template <typename Request, typename Reply, typename Method>
+grpc::ServerUnaryReactor* CallRaw(ParameterCalls* calls, Method method,
+                                  const BulkSchema& schema,
+                                  grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer& request,
+                                  grpc::ByteBuffer* reply) {
+  const auto bytes = ToSlices(request);
+  if (!bytes.ok()) return FinishNow(context, bytes.status());
+  const auto parsed = ParseWithBulk<Request>(*bytes, schema);
+  if (!parsed.ok()) return FinishNow(context, parsed.status());
+  auto* call = new UnaryCall<grpc::ByteBuffer>(reply);
+  (calls->*method)(*parsed, [answer = call->Answer()](
+                                absl::StatusOr<WithRows<Reply>> result) {
+    if (!result.ok()) return answer(result.status());
+    answer(ToByteBuffer(WriteReply(*std::move(result))));
+  });
+  return call;
 }
 
 // A stream that ends before it begins.
@@ -65,33 +87,31 @@ void EncodeRank(const RankProgress& progress, uint32_t from_epoch,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>*
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 ParameterService::Exchange(grpc::CallbackServerContext* context) {
   return new ExchangeStream(&calls_, &streams_);
 }
 
 grpc::ServerUnaryReactor* ParameterService::Pull(
-    grpc::CallbackServerContext* context, const v1::PullRequest* request,
-    v1::PullReply* reply) {
-  auto* call = new UnaryCall<v1::PullReply>(reply);
-  calls_.Pull(*request, call->Answer());
-  return call;
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* reply) {
+  return CallRaw<v1::PullRequest, v1::PullReply>(
+      &calls_, &ParameterCalls::Pull, kPullBulk, context, *request, reply);
 }
 
 grpc::ServerUnaryReactor* ParameterService::Push(
-    grpc::CallbackServerContext* context, const v1::PushRequest* request,
-    v1::PushReply* reply) {
-  auto* call = new UnaryCall<v1::PushReply>(reply);
-  calls_.Push(*request, call->Answer());
-  return call;
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* reply) {
+  return CallRaw<v1::PushRequest, v1::PushReply>(
+      &calls_, &ParameterCalls::Push, kPushBulk, context, *request, reply);
 }
 
 grpc::ServerUnaryReactor* ParameterService::PushPull(
-    grpc::CallbackServerContext* context, const v1::PushPullRequest* request,
-    v1::PushPullReply* reply) {
-  auto* call = new UnaryCall<v1::PushPullReply>(reply);
-  calls_.PushPull(*request, call->Answer());
-  return call;
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* reply) {
+  return CallRaw<v1::PushPullRequest, v1::PushPullReply>(
+      &calls_, &ParameterCalls::PushPull, kPushPullBulk, context, *request,
+      reply);
 }
 
 grpc::ServerUnaryReactor* ParameterService::BeginAttempt(

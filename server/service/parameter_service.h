@@ -15,28 +15,44 @@
 
 namespace seraph {
 
+// What touches rows as bytes, all others as messages.
+using RawParameters = v1::Parameters::WithRawCallbackMethod_Exchange<
+    v1::Parameters::WithRawCallbackMethod_Pull<
+        v1::Parameters::WithRawCallbackMethod_Push<
+            v1::Parameters::WithRawCallbackMethod_PushPull<
+                v1::Parameters::WithCallbackMethod_BeginAttempt<
+                    v1::Parameters::WithCallbackMethod_AssignPartitions<
+                        v1::Parameters::WithCallbackMethod_LoadRows<
+                            v1::Parameters::WithCallbackMethod_ExportPartition<
+                                v1::Parameters::WithCallbackMethod_ReadLedger<
+                                    v1::Parameters::WithCallbackMethod_DropJob<
+                                        v1::Parameters::
+                                            WithCallbackMethod_DescribeServer<
+                                                v1::Parameters::
+                                                    Service>>>>>>>>>>>;
+
 // proto/parameters.proto documents every method. Orders of the scheduler name
 // the incarnation that they are for, and are refused by any other.
 //
 // Threads: gRPC's.
-class ParameterService final : public v1::Parameters::CallbackService {
+class ParameterService final : public RawParameters {
  public:
   // All must outlive the server that this is registered with.
   ParameterService(JobDirectory* jobs, ParameterCalls* calls,
                    ReplicaCalls* orders, OpenStreams* streams)
       : jobs_(*jobs), calls_(*calls), orders_(*orders), streams_(*streams) {}
 
-  grpc::ServerBidiReactor<v1::ExchangeRequest, v1::ExchangeReply>* Exchange(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Exchange(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Pull(grpc::CallbackServerContext* context,
-                                 const v1::PullRequest* request,
-                                 v1::PullReply* reply) override;
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
-                                 const v1::PushRequest* request,
-                                 v1::PushReply* reply) override;
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* PushPull(grpc::CallbackServerContext* context,
-                                     const v1::PushPullRequest* request,
-                                     v1::PushPullReply* reply) override;
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* BeginAttempt(grpc::CallbackServerContext* context,
                                          const v1::BeginAttemptRequest* request,
                                          v1::BeginAttemptReply* reply) override;

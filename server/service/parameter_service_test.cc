@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/concurrent/notification.h"
 #include "common/status/errors.h"
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/table_codec.h"
 #include "gmock/gmock.h"
+#include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
 #include "server/service/test_server.h"
 
@@ -432,6 +435,75 @@ TEST_F(ParameterServiceTest, TheStreamAnswersInTheOrderOfReadiness) {
   EXPECT_EQ(reply.error_code(), grpc::NOT_FOUND);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ParameterServiceTest, ManyRequestsMayGoAsOneMessage) {
+  ASSERT_THAT(Assign(Order("bsp", SumTable())), IsOk());
+  ASSERT_THAT(Begin(0), IsOk());
+  ASSERT_THAT(Begin(1), IsOk());
+  grpc::ClientContext context;
+  SetDeadline(&context, absl::Seconds(20));
+  const auto stream = stub_->Exchange(&context);
+  v1::ExchangeRequest batch;
+  v1::ExchangeRequest* request = batch.add_batch();
+  request->set_number(1);
+  *request->mutable_pull() = Pull(0, 1);  // Waits for both entries.
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    request = batch.add_batch();
+    request->set_number(2 + rank);
+    *request->mutable_push() = Push(rank, 0, 1);
+  }
+  request = batch.add_batch();
+  request->set_number(4);  // Empty: an error of its own.
+  ASSERT_TRUE(stream->Write(batch));
+  std::vector<uint64_t> numbers;
+  while (numbers.size() < 4) {
+    v1::ExchangeReply reply;
+    ASSERT_TRUE(stream->Read(&reply));
+    EXPECT_GT(reply.batch_size(), 0) << "answers come in the same way";
+    for (const v1::ExchangeReply& one : reply.batch()) {
+      numbers.push_back(one.number());
+      EXPECT_EQ(one.error_code(),
+                one.number() == 4 ? grpc::INVALID_ARGUMENT : grpc::OK);
+      if (one.number() != 1) continue;
+      EXPECT_EQ(one.pull().results(0).code(), v1::PART_OK);
+      EXPECT_FALSE(one.pull().values().empty());
+    }
+  }
+  EXPECT_THAT(numbers, ::testing::UnorderedElementsAre(1, 2, 3, 4));
+
+  // A batch in a batch is none.
+  batch.Clear();
+  batch.add_batch()->add_batch()->set_number(5);
+  ASSERT_TRUE(stream->Write(batch));
+  v1::ExchangeReply reply;
+  EXPECT_FALSE(stream->Read(&reply));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::INVALID_ARGUMENT);
+}
+
+TEST_F(ParameterServiceTest, BytesThatAreNoRequestAreRefused) {
+  grpc::GenericStub raw(MakeChannel(server_->node().address, {}));
+  for (const std::string& bytes :
+       {std::string("\x72\x05"
+                    "ab"),
+        std::string(1, '\0'), std::string("\x3a\xff\xff\xff")}) {
+    for (const char* method : {"Pull", "Push", "PushPull", "Exchange"}) {
+      grpc::ClientContext context;
+      SetDeadline(&context, absl::Seconds(20));
+      const grpc::Slice slice(bytes);
+      const grpc::ByteBuffer request(&slice, 1);
+      grpc::ByteBuffer reply;
+      Notification ended;
+      grpc::Status status;
+      raw.UnaryCall(&context, absl::StrCat("/seraph.v1.Parameters/", method),
+                    {}, &request, &reply, [&](grpc::Status result) {
+                      status = std::move(result);
+                      ended.Notify();
+                    });
+      ended.Wait();
+      EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << method;
+    }
+  }
 }
 
 }  // namespace

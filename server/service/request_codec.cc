@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/slice_values.h"
 #include "server/service/ledger_codec.h"
-#include "server/service/raw_values.h"
 
 namespace seraph {
 namespace {
@@ -16,30 +16,30 @@ namespace {
 // Walks over the bytes of a bulk field, part after part.
 class Tail {
  public:
-  explicit Tail(const std::string& bytes) : bytes_(bytes) {}
+  explicit Tail(const ByteSlices& bytes)
+      : size_(bytes.size()), reader_(bytes) {}
 
   template <typename T>
   absl::Status Take(size_t count, const char* field, std::vector<T>* out) {
-    if (count > (bytes_.size() - offset_) / sizeof(T)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the field '", field, "' is shorter than its parts say (",
-          bytes_.size(), " bytes)"));
+    if (count > reader_.left() / sizeof(T)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the field '", field,
+                       "' is shorter than its parts say (", size_, " bytes)"));
     }
-    TakeValues(bytes_.data() + offset_, count, out);
-    offset_ += count * sizeof(T);
+    TakeValues(count, &reader_, out);
     return absl::OkStatus();
   }
 
   absl::Status CheckEnd(const char* field) const {
-    if (offset_ == bytes_.size()) return absl::OkStatus();
+    if (reader_.left() == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("the field '", field, "' has ", bytes_.size() - offset_,
+        absl::StrCat("the field '", field, "' has ", reader_.left(),
                      " bytes more than its parts say"));
   }
 
  private:
-  const std::string& bytes_;
-  size_t offset_ = 0;
+  const size_t size_;
+  SliceReader reader_;
 };
 
 // Takes a part's keys and finds its partition; `out` is the keys' place in
@@ -96,7 +96,8 @@ std::optional<RankName> RankNameOf(const v1::RequestHeader& header) {
 }
 
 absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
-    const v1::PullRequest& request, const ServedJob& job) {
+    const v1::PullRequest& request, const ByteSlices& key_bytes,
+    const ServedJob& job) {
   std::vector<DecodedPart<PullMessage>> parts(request.parts_size());
   const std::optional<RankName> rank = RankNameOf(request.header());
   size_t reply_bytes = 0;
@@ -109,7 +110,7 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
         absl::StrCat("the answer would have ", reply_bytes, " bytes; at most ",
                      kMaxReplyBytes, " fit: pull fewer keys at once"));
   }
-  Tail keys(request.keys());
+  Tail keys(key_bytes);
   for (int i = 0; i < request.parts_size(); ++i) {
     PullMessage& message = parts[i].message;
     message.epoch = request.parts(i).epoch();
@@ -123,11 +124,12 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
 }
 
 absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
-    const v1::PushRequest& request, const ServedJob& job) {
+    const v1::PushRequest& request, const ByteSlices& key_bytes,
+    const ByteSlices& value_bytes, const ServedJob& job) {
   std::vector<DecodedPart<PushMessage>> parts(request.parts_size());
   const std::optional<RankName> rank = RankNameOf(request.header());
-  Tail keys(request.keys());
-  Tail values(request.values());
+  Tail keys(key_bytes);
+  Tail values(value_bytes);
   for (int i = 0; i < request.parts_size(); ++i) {
     const v1::PushPart& part = request.parts(i);
     PushMessage& message = parts[i].message;

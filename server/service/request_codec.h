@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/wire/byte_slices.h"
 #include "proto/parameters.pb.h"
 #include "server/core/partition_messages.h"
 #include "server/service/served_job.h"
@@ -23,14 +24,17 @@ struct DecodedPart {
 };
 
 // One decoded part for each part of the request, in its order. What is wrong
-// with one part alone becomes its refusal.
+// with one part alone becomes its refusal. The bulk of a request is given apart
+// from it, and copied once.
 //
 // Errors: InvalidArgument where the message contradicts itself (lengths of
 // keys and values), or where the answer would be larger than kMaxReplyBytes.
 absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
-    const v1::PullRequest& request, const ServedJob& job);
+    const v1::PullRequest& request, const ByteSlices& keys,
+    const ServedJob& job);
 absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
-    const v1::PushRequest& request, const ServedJob& job);
+    const v1::PushRequest& request, const ByteSlices& keys,
+    const ByteSlices& values, const ServedJob& job);
 
 inline constexpr size_t kMaxReplyBytes = size_t{1} << 30;
 

@@ -173,9 +173,9 @@ void SimServer::CheckTaken(const Body& body, const Results& results,
 void SimServer::Exchange(const v1::ExchangeRequest& request,
                          Then<v1::ExchangeReply> then) {
   if (world_.stray == 0) {
-    return calls_->Exchange(
-        request,
-        [then](v1::ExchangeReply reply, auto hold) { then(std::move(reply)); });
+    return calls_->Exchange(request, [then](auto reply, auto hold) {
+      then(WholeReply(std::move(reply)));
+    });
   }
   // These come before the request in each partition's queue.
   const auto met = std::make_shared<std::vector<Met>>();
@@ -186,8 +186,9 @@ void SimServer::Exchange(const v1::ExchangeRequest& request,
     Meet(request.push_pull().pull(), met);
   }
   calls_->Exchange(request, [this, alive = alive_, request, met, then](
-                                v1::ExchangeReply reply, auto hold) {
+                                auto with_rows, auto hold) {
     if (!*alive) return;
+    v1::ExchangeReply reply = WholeReply(std::move(with_rows));
     if (reply.error_code() == 0) {
       CheckTaken(request.push(), reply.push().results(), *met, 0);
       CheckTaken(request.pull(), reply.pull().results(), *met, 0);

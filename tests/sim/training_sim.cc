@@ -256,13 +256,13 @@ class Sim {
       ServerOf(*one.server)
           .calls.Exchange(
               *one.request, [this, life, message = one.message, answered](
-                                v1::ExchangeReply reply, RequestHold hold) {
+                                auto reply, RequestHold hold) {
                 if (std::exchange(*answered, true)) return;
                 if (Happens(weather_.lose)) {
                   ++result_.lost;
                   Answer(life, message, absl::UnavailableError("lost reply"));
                 } else {
-                  Answer(life, message, std::move(reply));
+                  Answer(life, message, WholeReply(std::move(reply)));
                 }
               });
     });

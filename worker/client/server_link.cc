@@ -10,23 +10,47 @@
 #include "absl/hash/hash.h"
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/notification.h"
+#include "common/rpc/byte_buffer.h"
 #include "common/rpc/grpc_status.h"
 #include "common/testing/fail_point.h"
+#include "common/wire/exchange_bulk.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "worker/client/request_wire.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/send_window.h"
 
 namespace seraph {
 
+namespace {
+
+constexpr char kExchange[] = "/seraph.v1.Parameters/Exchange";
+// Requests go together up to about so many bytes.
+constexpr size_t kBatchBytes = 256 << 10;
+
+size_t BytesOf(const v1::ExchangeRequest& request) {
+  size_t bytes = 256;  // About, of all but bulk.
+  if (const v1::PushRequest* push = PushOf(request)) {
+    bytes += push->keys().size() + push->values().size();
+  }
+  if (const v1::PullRequest* pull = PullOf(request)) {
+    bytes += pull->keys().size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
 // One stream from its opening to its end. gRPC holds a reference to itself
 // from Start to OnDone.
 class ServerLink::Stream final
-    : public grpc::ClientBidiReactor<v1::ExchangeRequest, v1::ExchangeReply> {
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // Opens it. `self` keeps the stream until it has ended.
-  static std::shared_ptr<Stream> Open(v1::Parameters::Stub* stub) {
+  static std::shared_ptr<Stream> Open(grpc::GenericStub* stub) {
     auto stream = std::make_shared<Stream>();
     stream->self_ = stream;
-    stub->async()->Exchange(&stream->context_, stream.get());
+    stub->PrepareBidiStreamingCall(&stream->context_, kExchange, {},
+                                   stream.get());
     stream->StartRead(&stream->reply_);
     // Writes are started from outside of reactions.
     stream->AddHold();
@@ -35,46 +59,49 @@ class ServerLink::Stream final
   }
 
   // False if the stream has broken: nothing was done with `done` then.
-  bool Send(const v1::ExchangeRequest& request, Done* done) {
-    MutexLock lock(&mu_);
-    if (broken_) return false;
-    const uint64_t number = ++last_number_;
-    waiting_.emplace(number, std::move(*done));
-    outbox_.push_back(request);
-    outbox_.back().set_number(number);
-    if (!writing_) {
-      writing_ = true;
-      StartWrite(&outbox_.front());
+  bool Send(const std::shared_ptr<const v1::ExchangeRequest>& request,
+            Done* done) {
+    std::vector<Leaving> batch;
+    {
+      MutexLock lock(&mu_);
+      if (broken_) return false;
+      const uint64_t number = ++last_number_;
+      waiting_.emplace(number, std::move(*done));
+      outbox_.push_back({request, number});
+      if (std::exchange(writing_, true)) return true;
+      batch = TakeBatch();
     }
+    Write(batch);
     return true;
   }
 
   void OnWriteDone(bool ok) override {
-    MutexLock lock(&mu_);
-    outbox_.pop_front();
-    writing_ = false;
-    if (!ok || broken_) {
-      BreakLocked();
-    } else if (!outbox_.empty()) {
-      writing_ = true;
-      StartWrite(&outbox_.front());
+    std::vector<Leaving> batch;
+    {
+      MutexLock lock(&mu_);
+      if (!ok || broken_) return BreakLocked();
+      writing_ = !outbox_.empty();
+      if (!writing_) return;
+      batch = TakeBatch();
     }
+    Write(batch);
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) {
+    std::vector<WithBulk<v1::ExchangeReply>> replies;
+    if (!ok || !Parse(&replies)) {
       MutexLock lock(&mu_);
-      BreakLocked();
-      return;
+      return BreakLocked();
     }
-    Done done;
-    {
-      MutexLock lock(&mu_);
-      auto node = waiting_.extract(reply_.number());
-      if (!node.empty()) done = std::move(node.mapped());
+    for (WithBulk<v1::ExchangeReply>& reply : replies) {
+      Done done;
+      {
+        MutexLock lock(&mu_);
+        auto node = waiting_.extract(reply.head.number());
+        if (!node.empty()) done = std::move(node.mapped());
+      }
+      if (done) done(std::move(reply));
     }
-    if (done) done(std::move(reply_));
-    reply_ = v1::ExchangeReply();
     StartRead(&reply_);
   }
 
@@ -102,6 +129,52 @@ class ServerLink::Stream final
   void WaitForEnd() { ended_.Wait(); }
 
  private:
+  struct Leaving {
+    std::shared_ptr<const v1::ExchangeRequest> request;
+    uint64_t number = 0;
+  };
+
+  // What goes together, with `writing_` just set.
+  std::vector<Leaving> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::vector<Leaving> batch;
+    size_t bytes = 0;
+    while (!outbox_.empty()) {
+      const size_t more = BytesOf(*outbox_.front().request);
+      if (!batch.empty() && bytes + more > kBatchBytes) break;
+      bytes += more;
+      batch.push_back(std::move(outbox_.front()));
+      outbox_.pop_front();
+    }
+    return batch;
+  }
+
+  // Always as a batch, so that the server answers in batches.
+  void Write(const std::vector<Leaving>& batch) ABSL_LOCKS_EXCLUDED(mu_) {
+    MessageWriter message;
+    for (const Leaving& one : batch) {
+      message.Message(v1::ExchangeRequest::kBatchFieldNumber,
+                      WriteRequest(one.request, one.number));
+    }
+    grpc::ByteBuffer buffer = ToByteBuffer(std::move(message));
+    MutexLock lock(&mu_);
+    if (broken_) return;  // The call may have ended.
+    request_.Swap(&buffer);
+    StartWrite(&request_);
+  }
+
+  // What was read; false for what is no message.
+  bool Parse(std::vector<WithBulk<v1::ExchangeReply>>* replies) {
+    const auto bytes = ToSlices(reply_);
+    reply_.Clear();
+    if (!bytes.ok()) return false;
+    bool is_batch = false;
+    auto parsed = ParseBatch<v1::ExchangeReply>(*bytes, kExchangeReplyBatchBulk,
+                                                kExchangeReplyBulk, &is_batch);
+    if (!parsed.ok()) return false;
+    *replies = *std::move(parsed);
+    return true;
+  }
+
   // No further writes; the stream ends when nothing is under way.
   void BreakLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!std::exchange(broken_, true)) {
@@ -111,7 +184,8 @@ class ServerLink::Stream final
   }
 
   grpc::ClientContext context_;
-  v1::ExchangeReply reply_;  // Of the read under way.
+  grpc::ByteBuffer reply_;    // Of the read under way.
+  grpc::ByteBuffer request_;  // Of the write under way.
   Notification ended_;
   std::shared_ptr<Stream> self_;
 
@@ -119,7 +193,7 @@ class ServerLink::Stream final
   bool broken_ ABSL_GUARDED_BY(mu_) = false;
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
-  std::deque<v1::ExchangeRequest> outbox_ ABSL_GUARDED_BY(mu_);
+  std::deque<Leaving> outbox_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, Done> waiting_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -128,8 +202,7 @@ class ServerLink::Stream final
 class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
  public:
   Outbox(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes)
-      : stub_(v1::Parameters::NewStub(std::move(channel))),
-        window_(window_bytes) {}
+      : stub_(std::move(channel)), window_(window_bytes) {}
 
   void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done) {
     std::vector<uint64_t> leaving;
@@ -175,7 +248,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
     std::shared_ptr<const v1::ExchangeRequest> request;
     std::vector<Done> done;
 
-    void AnswerAll(const absl::StatusOr<v1::ExchangeReply>& reply) {
+    void AnswerAll(const absl::StatusOr<WithBulk<v1::ExchangeReply>>& reply) {
       for (size_t i = 0; i + 1 < done.size(); ++i) done[i](reply);
       done.back()(reply);
     }
@@ -213,9 +286,9 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         waiting_by_request_.erase(waiting.request.get());
       }
       const auto request = waiting.request;
-      SendNow(*request,
+      SendNow(request,
               [self = shared_from_this(), id, waiting = std::move(waiting)](
-                  absl::StatusOr<v1::ExchangeReply> reply) mutable {
+                  absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) mutable {
                 waiting.AnswerAll(reply);
                 std::vector<uint64_t> next;
                 {
@@ -227,7 +300,8 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
     }
   }
 
-  void SendNow(const v1::ExchangeRequest& request, Done done) {
+  void SendNow(const std::shared_ptr<const v1::ExchangeRequest>& request,
+               Done done) {
     while (true) {
       std::shared_ptr<Stream> stream;
       bool closed = false;
@@ -242,7 +316,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         return;
       }
       // Opened without the lock; of several threads that do so, one wins.
-      std::shared_ptr<Stream> fresh = Stream::Open(stub_.get());
+      std::shared_ptr<Stream> fresh = Stream::Open(&stub_);
       MutexLock lock(&mu_);
       if (stream_ == stream && !closed_) {
         stream_.swap(fresh);
@@ -252,7 +326,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
     }
   }
 
-  const std::unique_ptr<v1::Parameters::Stub> stub_;
+  grpc::GenericStub stub_;
 
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;

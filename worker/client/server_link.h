@@ -9,7 +9,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
-#include "proto/parameters.grpc.pb.h"
+#include "common/wire/bulk_split.h"
+#include "proto/parameters.pb.h"
 
 namespace seraph {
 
@@ -18,13 +19,16 @@ namespace seraph {
 // Unavailable, and its sender sends it again. The stream itself has no
 // deadline: keepalive pings find a peer that is gone or stands still.
 //
-// What leaves is ruled by a SendWindow.
+// What leaves is ruled by a SendWindow. Requests that wait for the stream leave
+// as one message. Keys and values are not copied on their way, and those of
+// replies stay in gRPC's memory.
 //
 // Threads: every method may be called from any thread. Callbacks run on gRPC's
 // threads, which they must not block, with no lock held.
 class ServerLink {
  public:
-  using Done = absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)>;
+  using Done =
+      absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>;
 
   // `window_bytes`: of pushes that may be under way.
   ServerLink(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes);

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
+#include "common/wire/exchange_bulk.h"
+#include "common/wire/slice_values.h"
 #include "worker/client/refusal.h"
 
 namespace seraph {
@@ -274,7 +276,7 @@ absl::Duration TableClient::NextTick() const {
 // ----------------------------------------------------------------------
 
 void TableClient::OnReply(uint64_t number,
-                          absl::StatusOr<v1::ExchangeReply> reply,
+                          absl::StatusOr<WithBulk<v1::ExchangeReply>> reply,
                           absl::Duration now, Output* output) {
   const auto found = messages_.find(number);
   if (found == messages_.end()) return;
@@ -312,13 +314,15 @@ void TableClient::OnReply(uint64_t number,
 }
 
 absl::Status TableClient::TakeReply(Message* message,
-                                    const v1::ExchangeReply& reply,
+                                    const WithBulk<v1::ExchangeReply>& whole,
                                     OpenStep* step, absl::Duration* delay) {
+  const v1::ExchangeReply& reply = whole.head;
   if (reply.error_code() != 0) return ErrorOf(reply);
   const v1::PushReply& push =
       reply.has_push_pull() ? reply.push_pull().push() : reply.push();
   const v1::PullReply& pull =
       reply.has_push_pull() ? reply.push_pull().pull() : reply.pull();
+  const ByteSlices values = whole.Bulk(kPulledValues, pull.values());
   const size_t pushed = message->pushed();
   size_t bytes = 0;
   for (size_t i = 0; i < message->pulled.size() && i < pull.results_size();
@@ -328,11 +332,10 @@ absl::Status TableClient::TakeReply(Message* message,
     bytes += part.count * WidthOf(part.table) * sizeof(float);
   }
   if (push.results_size() != pushed ||
-      pull.results_size() != message->pulled.size() ||
-      pull.values().size() != bytes) {
+      pull.results_size() != message->pulled.size() || values.size() != bytes) {
     return absl::InternalError(absl::StrCat(
         "server ", message->server->name, " answered ", push.results_size(),
-        " and ", pull.results_size(), " parts with ", pull.values().size(),
+        " and ", pull.results_size(), " parts with ", values.size(),
         " bytes of values, where ", pushed, " and ", message->pulled.size(),
         " with ", bytes, " were asked for"));
   }
@@ -349,15 +352,15 @@ absl::Status TableClient::TakeReply(Message* message,
   for (size_t i = 0; i < pushed; ++i) {
     if (judge(i, push.results(i))) Settle(message, i, step);
   }
-  const char* from = pull.values().data();
+  SliceReader from(values);
   for (size_t i = 0; i < message->pulled.size(); ++i) {
     const PulledPart& part = message->pulled[i];
+    const bool has_rows = pull.results(i).code() == v1::PART_OK;
     if (judge(pushed + i, pull.results(i))) {
-      TakeRows(part, from, step);
+      TakeRows(part, &from, step);
       Settle(message, pushed + i, step);
-    }
-    if (pull.results(i).code() == v1::PART_OK) {
-      from += part.count * WidthOf(part.table) * sizeof(float);
+    } else if (has_rows) {
+      from.Skip(part.count * WidthOf(part.table) * sizeof(float));
     }
   }
   return worst.ok() ? again : worst;
@@ -422,20 +425,19 @@ void TableClient::Settle(Message* message, size_t index, OpenStep* step) {
   if (--chunked->second.missing == 0) chunked_.erase(chunked);
 }
 
-void TableClient::TakeRows(const PulledPart& part, const char* from,
+void TableClient::TakeRows(const PulledPart& part, SliceReader* from,
                            OpenStep* step) const {
   const size_t width = WidthOf(part.table);
   float* rows = step->result.rows[part.table].data();
   const std::vector<uint32_t>& origin = step->origin[part.table];
   if (origin.empty()) {
-    std::memcpy(rows + part.first * width, from,
-                part.count * width * sizeof(float));
+    from->CopyTo(part.count * width * sizeof(float), rows + part.first * width);
     return;
   }
-  for (size_t i = part.first; i < part.first + part.count; ++i) {
-    std::memcpy(rows + origin[i] * width, from, width * sizeof(float));
-    from += width * sizeof(float);
-  }
+  const uint32_t* to = origin.data() + part.first;
+  ForEachRecord(part.count, width * sizeof(float), from, [&](const char* row) {
+    std::memcpy(rows + *to++ * width, row, width * sizeof(float));
+  });
 }
 
 void TableClient::FinishStep(uint64_t number, Output* output) {

@@ -15,6 +15,8 @@
 #include "absl/time/time.h"
 #include "common/cluster/node.h"
 #include "common/rpc/backoff.h"
+#include "common/wire/bulk_split.h"
+#include "common/wire/byte_slices.h"
 #include "proto/parameters.pb.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/step.h"
@@ -74,7 +76,8 @@ class TableClient {
   // The reply to a message, or why there is none: Unavailable if its stream
   // broke. Replies to messages that are no longer out are ignored, and so are
   // answers of an epoch below one that was seen of the partition.
-  void OnReply(uint64_t message, absl::StatusOr<v1::ExchangeReply> reply,
+  void OnReply(uint64_t message,
+               absl::StatusOr<WithBulk<v1::ExchangeReply>> reply,
                absl::Duration now, Output* output);
 
   // Newer placements of the same tables; older ones are ignored. What is out
@@ -153,9 +156,11 @@ class TableClient {
   absl::Status JudgePart(Message* message, size_t index,
                          const v1::PartResult& result, absl::Duration* delay);
   void Settle(Message* message, size_t index, OpenStep* step);
-  absl::Status TakeReply(Message* message, const v1::ExchangeReply& reply,
+  absl::Status TakeReply(Message* message,
+                         const WithBulk<v1::ExchangeReply>& reply,
                          OpenStep* step, absl::Duration* delay);
-  void TakeRows(const PulledPart& part, const char* from, OpenStep* step) const;
+  void TakeRows(const PulledPart& part, SliceReader* from,
+                OpenStep* step) const;
   bool EarlierEntryIsOut(const Message& message, size_t index) const;
   void FinishStep(uint64_t step, Output* output);
   size_t WidthOf(uint32_t table) const {

@@ -44,10 +44,10 @@ class GrpcRankPeers final : public RankPeers {
   GrpcRankPeers(GrpcRankPeersOptions options, LinkCache* links,
                 SchedulerChannel* scheduler);
 
-  void Send(const Node& server,
-            std::shared_ptr<const v1::ExchangeRequest> request,
-            absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
-      override;
+  void Send(
+      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+      absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
+          done) override;
   absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(
       const Node& server) override;
   absl::StatusOr<bool> FinishEpoch(const EpochShare& share) override;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/cluster/node.h"
+#include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
 #include "worker/train/rank_machine.h"
 
@@ -26,7 +27,8 @@ class RankPeers {
   // thread.
   virtual void Send(
       const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
-      absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done) = 0;
+      absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
+          done) = 0;
 
   // Begins the rank's attempt at a server. Waits, a lease time at most.
   virtual absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(

@@ -220,7 +220,7 @@ void RankRunner::Send(const std::vector<TableClient::Outgoing>& outgoing) {
   for (const TableClient::Outgoing& one : outgoing) {
     peers_->Send(*one.server, one.request,
                  [mailbox = mailbox_, message = one.message](
-                     absl::StatusOr<v1::ExchangeReply> reply) {
+                     absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
                    mailbox->Put({message, std::move(reply)});
                  });
   }

@@ -73,7 +73,7 @@ class RankRunner {
   // A reply, or without a message only a reason to look around.
   struct Event {
     uint64_t message = 0;
-    absl::StatusOr<v1::ExchangeReply> reply;
+    absl::StatusOr<WithBulk<v1::ExchangeReply>> reply;
   };
 
   void Run();

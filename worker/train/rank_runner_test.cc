@@ -65,10 +65,10 @@ class FakePeers final : public RankPeers {
  public:
   explicit FakePeers(Seen* seen) : seen_(*seen) {}
 
-  void Send(const Node& server,
-            std::shared_ptr<const v1::ExchangeRequest> request,
-            absl::AnyInvocable<void(absl::StatusOr<v1::ExchangeReply>)> done)
-      override {
+  void Send(
+      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+      absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
+          done) override {
     v1::ExchangeReply reply;
     const bool both = request->has_push_pull();
     if (both || request->has_push()) {

@@ -1,0 +1,34 @@
+// Replies of the calls that touch rows, whose rows stay where partitions wrote
+// them.
+#ifndef SERAPH_SERVER_SERVICE_EXCHANGE_CODEC_H_
+#define SERAPH_SERVER_SERVICE_EXCHANGE_CODEC_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/wire/message_writer.h"
+#include "proto/parameters.pb.h"
+
+namespace seraph {
+
+// A reply without its bulk.
+template <typename Reply>
+struct WithRows {
+  Reply head;
+  // The values of the pull in it: by part, row-major.
+  std::vector<std::vector<float>> rows;
+};
+
+// On the wire. Rows are not copied, unless there are few.
+MessageWriter WriteReply(WithRows<v1::PullReply> reply);
+MessageWriter WriteReply(WithRows<v1::PushReply> reply);
+MessageWriter WriteReply(WithRows<v1::PushPullReply> reply);
+MessageWriter WriteReply(WithRows<v1::ExchangeReply> reply);
+
+// As one protobuf message.
+v1::ExchangeReply WholeReply(WithRows<v1::ExchangeReply> reply);
+
+}  // namespace seraph
+
+#endif  // SERAPH_SERVER_SERVICE_EXCHANGE_CODEC_H_
