@@ -144,10 +144,11 @@ void RankLoad::Send(const std::vector<TableClient::Outgoing>& outgoing,
   for (const TableClient::Outgoing& one : outgoing) {
     if (counts_bytes_) counts->request_bytes += one.request->ByteSizeLong();
     open_links_.at(one.server->address)
-        ->Send(one.request, [mailbox = mailbox_, message = one.message](
-                                absl::StatusOr<v1::ExchangeReply> reply) {
-          mailbox->Put({message, std::move(reply)});
-        });
+        ->Send(one.request,
+               [mailbox = mailbox_, message = one.message](
+                   absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
+                 mailbox->Put({message, std::move(reply)});
+               });
   }
 }
 
@@ -159,7 +160,7 @@ absl::Status RankLoad::Await(BenchOperation operation, LoadCounts* counts) {
   if (event.has_value()) {
     heard_ = now;
     if (counts_bytes_ && event->reply.ok()) {
-      counts->reply_bytes += event->reply->ByteSizeLong();
+      counts->reply_bytes += event->reply->bytes();
     }
     client_.OnReply(event->message, std::move(event->reply), now, &output);
   } else if (now - heard_ >= options_.patience) {

@@ -76,7 +76,7 @@ class RankLoad {
  private:
   struct Event {
     uint64_t message = 0;
-    absl::StatusOr<v1::ExchangeReply> reply;
+    absl::StatusOr<WithBulk<v1::ExchangeReply>> reply;
   };
   struct Open {
     absl::Duration begun;

@@ -44,6 +44,13 @@ struct WithBulk {
     return ByteSlices(inside, nullptr);
   }
 
+  // On the wire, about.
+  size_t bytes() const {
+    size_t bytes = head.ByteSizeLong();
+    for (const FoundBulk& found : bulk) bytes += found.bytes.size();
+    return bytes;
+  }
+
   Message head;
   std::vector<FoundBulk> bulk;  // In the order of the message.
 };
