@@ -39,8 +39,11 @@ ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams)
 }
 
 void ExchangeStream::OnReadDone(bool ok) {
-  // The client has said all it wanted to say.
-  if (!ok) return FinishOnce(grpc::Status::OK);
+  if (!ok) {
+    MutexLock lock(&outbox_->mu);
+    outbox_->read_all = true;
+    return FinishIfAllIsSaid();
+  }
   if (const absl::Status read = HandOn(); !read.ok()) {
     return FinishOnce(ToGrpcStatus(read));
   }
@@ -59,9 +62,10 @@ absl::Status ExchangeStream::HandOn() {
   SERAPH_ASSIGN_OR_RETURN(const auto requests, ParseBatch<v1::ExchangeRequest>(
                                                    bytes, kExchangeBatchBulk,
                                                    kExchangeBulk, &is_batch));
-  if (is_batch) {
+  {
     MutexLock lock(&outbox_->mu);
-    outbox_->batches = true;
+    outbox_->batches |= is_batch;
+    outbox_->unanswered += requests.size();
   }
   for (const WithBulk<v1::ExchangeRequest>& request : requests) {
     calls_.Exchange(request,
@@ -84,6 +88,7 @@ void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
   {
     MutexLock lock(&outbox->mu);
     if (outbox->stream == nullptr || outbox->finished) return;
+    --outbox->unanswered;
     outbox->replies.push_back({std::move(reply), std::move(hold), bytes});
     if (std::exchange(outbox->writing, true)) return;
     batch = TakeBatch(outbox.get());
@@ -137,6 +142,7 @@ void ExchangeStream::OnWriteDone(bool ok) {
     if (!ok || outbox_->finished) return;
     outbox_->writing = !outbox_->replies.empty();
     if (outbox_->writing) batch = TakeBatch(outbox_.get());
+    FinishIfAllIsSaid();
     if (outbox_->read_waits && outbox_->replies.size() <= kMaxWaiting / 2) {
       outbox_->read_waits = false;
       read = true;
@@ -147,6 +153,14 @@ void ExchangeStream::OnWriteDone(bool ok) {
 }
 
 void ExchangeStream::OnCancel() { FinishOnce(grpc::Status::CANCELLED); }
+
+void ExchangeStream::FinishIfAllIsSaid() {
+  if (!outbox_->read_all || outbox_->unanswered > 0 || outbox_->writing ||
+      std::exchange(outbox_->finished, true)) {
+    return;
+  }
+  Finish(grpc::Status::OK);
+}
 
 void ExchangeStream::FinishOnce(const grpc::Status& status) {
   MutexLock lock(&outbox_->mu);

@@ -20,10 +20,11 @@ namespace seraph {
 
 // Reads requests one after the other, hands each on, and writes replies in the
 // order in which they become ready; those that wait go as one message where the
-// client sends such. A request that waits for its answer holds nothing up; but
-// from a client that does not read its replies nothing more is read.
-// What becomes ready after the stream has ended is dropped: the client sends
-// its unanswered requests again on its next stream.
+// client sends such. A client that has said all it wanted gets its answers
+// before the stream ends. A request that waits for its answer holds nothing up;
+// but from a client that does not read its replies nothing more is read. What
+// becomes ready after the stream has ended is dropped: the client sends its
+// unanswered requests again on its next stream.
 //
 // Deletes itself when gRPC is done with it.
 class ExchangeStream final
@@ -58,6 +59,8 @@ class ExchangeStream final
     bool batches ABSL_GUARDED_BY(mu) = false;  // The client sends such.
     bool writing ABSL_GUARDED_BY(mu) = false;
     bool read_waits ABSL_GUARDED_BY(mu) = false;  // Until replies have left.
+    bool read_all ABSL_GUARDED_BY(mu) = false;    // No more requests come.
+    size_t unanswered ABSL_GUARDED_BY(mu) = 0;    // Requests handed on.
     bool finished ABSL_GUARDED_BY(mu) = false;
     OpenStreams::Number number ABSL_GUARDED_BY(mu) = 0;
   };
@@ -72,6 +75,8 @@ class ExchangeStream final
   // Writes it, unless the stream has ended.
   static void Write(const std::shared_ptr<Outbox>& outbox, Batch batch);
   void FinishOnce(const grpc::Status& status);
+  // Ends the stream if all was read and answered.
+  void FinishIfAllIsSaid() ABSL_EXCLUSIVE_LOCKS_REQUIRED(outbox_->mu);
 
   ParameterCalls& calls_;
   OpenStreams& streams_;

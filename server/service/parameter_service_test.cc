@@ -481,6 +481,43 @@ TEST_F(ParameterServiceTest, ManyRequestsMayGoAsOneMessage) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::INVALID_ARGUMENT);
 }
 
+TEST_F(ParameterServiceTest, WhoHasSaidAllIsAnsweredBeforeTheStreamEnds) {
+  ASSERT_THAT(Assign(Order("bsp", SumTable())), IsOk());
+  ASSERT_THAT(Begin(0), IsOk());
+  ASSERT_THAT(Begin(1), IsOk());
+  for (const bool in_batches : {true, false}) {
+    grpc::ClientContext context;
+    SetDeadline(&context, absl::Seconds(20));
+    const auto stream = stub_->Exchange(&context);
+    v1::ExchangeRequest batch;
+    for (uint64_t number = 1; number <= 50; ++number) {
+      v1::ExchangeRequest one;
+      one.set_number(number);
+      *one.mutable_pull() = Pull(0, in_batches ? 1 : 0);
+      if (in_batches) {
+        *batch.add_batch() = one;
+      } else {
+        ASSERT_TRUE(stream->Write(one));
+      }
+    }
+    ASSERT_TRUE(!in_batches || stream->Write(batch));
+    stream->WritesDone();
+    // In the first round the pulls wait until here.
+    if (in_batches) {
+      for (uint32_t rank = 0; rank < 2; ++rank) {
+        ASSERT_THAT(DoPush(Push(rank, 0, 1)), IsOk());
+      }
+    }
+    int answered = 0;
+    v1::ExchangeReply reply;
+    while (stream->Read(&reply)) {
+      answered += in_batches ? reply.batch_size() : 1;
+    }
+    EXPECT_EQ(answered, 50);
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+}
+
 TEST_F(ParameterServiceTest, BytesThatAreNoRequestAreRefused) {
   grpc::GenericStub raw(MakeChannel(server_->node().address, {}));
   for (const std::string& bytes :
