@@ -80,6 +80,17 @@ TEST_F(SharedMessagesTest, ALeaseKeepsTheBytesLongerThanBothEnds) {
   EXPECT_EQ(read.bytes, message);
 }
 
+TEST_F(SharedMessagesTest, TheReceiverMayMakeTheSegment) {
+  receiver_ = *SharedReceiver::Make(kBytes, 1, 2);
+  sender_ = *SharedSender::Open(receiver_->name());
+  const std::string message(kLeast, 'm');
+  for (int i = 0; i < 100; ++i) {
+    const auto slot = Write(message);
+    ASSERT_TRUE(slot.has_value());
+    EXPECT_EQ((*receiver_->Read(*slot)).bytes, message);
+  }
+}
+
 TEST_F(SharedMessagesTest, OnlyTheNextMessageIsRead) {
   Open();
   const std::string message(kLeast, 'm');

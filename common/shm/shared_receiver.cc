@@ -16,6 +16,14 @@ absl::StatusOr<std::unique_ptr<SharedReceiver>> SharedReceiver::Open(
   return absl::WrapUnique(new SharedReceiver(std::move(shared)));
 }
 
+absl::StatusOr<std::unique_ptr<SharedReceiver>> SharedReceiver::Make(
+    uint64_t segment_bytes, uint64_t maker, uint64_t peer) {
+  auto shared = std::make_shared<Shared>();
+  SERAPH_ASSIGN_OR_RETURN(shared->segment,
+                          SharedSegment::Make(segment_bytes, maker, peer));
+  return absl::WrapUnique(new SharedReceiver(std::move(shared)));
+}
+
 absl::StatusOr<SharedReceiver::Message> SharedReceiver::Read(
     const SlotRef& slot) {
   if (slot.request != read_ + 1) {

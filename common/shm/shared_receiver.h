@@ -26,6 +26,13 @@ class SharedReceiver {
     std::shared_ptr<const void> lease;
   };
 
+  // Of a segment that this end makes. Errors: as SharedSegment::Make.
+  static absl::StatusOr<std::unique_ptr<SharedReceiver>> Make(
+      uint64_t segment_bytes, uint64_t maker, uint64_t peer);
+
+  // What the sender needs to open it.
+  const SegmentName& name() const { return shared_->segment->name(); }
+
   // Opens the segment, and lets the sender know. Errors: as
   // SharedSegment::Open.
   static absl::StatusOr<std::unique_ptr<SharedReceiver>> Open(

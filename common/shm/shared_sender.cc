@@ -14,6 +14,14 @@ absl::StatusOr<std::unique_ptr<SharedSender>> SharedSender::Make(
   return absl::WrapUnique(new SharedSender(std::move(segment)));
 }
 
+absl::StatusOr<std::unique_ptr<SharedSender>> SharedSender::Open(
+    const SegmentName& name) {
+  SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<SharedSegment> segment,
+                          SharedSegment::Open(name));
+  segment->SetOpened();
+  return absl::WrapUnique(new SharedSender(std::move(segment)));
+}
+
 SharedSender::SharedSender(std::unique_ptr<SharedSegment> segment)
     : segment_(std::move(segment)), slots_(segment_->bytes()) {}
 

@@ -36,6 +36,10 @@ class SharedSender {
   static absl::StatusOr<std::unique_ptr<SharedSender>> Make(
       uint64_t segment_bytes, uint64_t maker, uint64_t peer);
 
+  // Into a segment that the receiver has made. Errors: as SharedSegment::Open.
+  static absl::StatusOr<std::unique_ptr<SharedSender>> Open(
+      const SegmentName& name);
+
   // What the receiver needs to open it.
   const SegmentName& name() const { return segment_->name(); }
 

@@ -36,6 +36,20 @@ SegmentName FromProto(const v1::SharedSegment& segment) {
           .token = segment.token()};
 }
 
+void ToProto(const SegmentName& name, v1::SharedSegment* segment) {
+  segment->set_pid(name.pid);
+  segment->set_fd(name.fd);
+  segment->set_bytes(name.bytes);
+  segment->set_maker(name.maker);
+  segment->set_peer(name.peer);
+  segment->set_token(name.token);
+}
+
+void Log(absl::string_view event, const absl::Status& status) {
+  spdlog::info("shared_memory.{} status={} next=without", event,
+               LogValue(status));
+}
+
 }  // namespace
 
 SharedMessageWriter::SharedMessageWriter(uint64_t maker, uint64_t peer) {
@@ -44,22 +58,18 @@ SharedMessageWriter::SharedMessageWriter(uint64_t maker, uint64_t peer) {
   if (sender.ok()) {
     sender_ = *std::move(sender);
   } else {
-    spdlog::warn("shared_memory.not_made status={} next=without",
-                 LogValue(sender.status()));
+    Log("not_made", sender.status());
   }
 }
 
-std::optional<MessageWriter> SharedMessageWriter::Offer() const {
+std::optional<MessageWriter> SharedMessageWriter::Offer(
+    const SharedMessageReader* replies) const {
   if (sender_ == nullptr) return std::nullopt;
-  const SegmentName& name = sender_->name();
   v1::SharedEnvelope envelope;
-  v1::SharedSegment* segment = envelope.mutable_segment();
-  segment->set_pid(name.pid);
-  segment->set_fd(name.fd);
-  segment->set_bytes(name.bytes);
-  segment->set_maker(name.maker);
-  segment->set_peer(name.peer);
-  segment->set_token(name.token);
+  ToProto(sender_->name(), envelope.mutable_segment());
+  if (replies != nullptr && replies->segment() != nullptr) {
+    ToProto(*replies->segment(), envelope.mutable_replies());
+  }
   MessageWriter offer;
   offer.Head(envelope);
   return offer;
@@ -102,18 +112,33 @@ absl::StatusOr<std::optional<ByteSlices>> SharedMessageReader::Unwrap(
                          .request = envelope.slot().message()}));
     return std::make_optional(ByteSlices(read.bytes, std::move(read.lease)));
   }
-  if (!may_open_ || receiver_ != nullptr) return std::nullopt;
+  if (may_open_ && receiver_ == nullptr) Open(envelope);
+  return std::nullopt;
+}
+
+SharedMessageReader::SharedMessageReader(uint64_t maker, uint64_t peer)
+    : may_open_(false) {
   absl::StatusOr<std::unique_ptr<SharedReceiver>> receiver =
-      SharedReceiver::Open(FromProto(envelope.segment()));
+      SharedReceiver::Make(kSegmentBytes, maker, peer);
   if (receiver.ok()) {
     receiver_ = *std::move(receiver);
-    opened_of_ = envelope.segment().maker();
   } else {
-    // Of another user, say, or another namespace of processes.
-    spdlog::info("shared_memory.not_opened status={} next=without",
-                 LogValue(receiver.status()));
+    Log("not_made", receiver.status());
   }
-  return std::nullopt;
+}
+
+// What cannot be opened is of another user, say, or another namespace of
+// processes.
+void SharedMessageReader::Open(const v1::SharedEnvelope& offer) {
+  absl::StatusOr<std::unique_ptr<SharedReceiver>> receiver =
+      SharedReceiver::Open(FromProto(offer.segment()));
+  if (!receiver.ok()) return Log("not_opened", receiver.status());
+  receiver_ = *std::move(receiver);
+  if (!offer.has_replies()) return;
+  absl::StatusOr<std::unique_ptr<SharedSender>> sender =
+      SharedSender::Open(FromProto(offer.replies()));
+  if (!sender.ok()) return Log("not_opened", sender.status());
+  sender_ = *std::move(sender);
 }
 
 }  // namespace seraph

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,8 +13,11 @@
 #include "common/shm/shared_sender.h"
 #include "common/wire/byte_slices.h"
 #include "common/wire/message_writer.h"
+#include "proto/types.pb.h"
 
 namespace seraph {
+
+class SharedMessageReader;
 
 // The sender's end of one stream, of messages that have the fields of
 // proto/types.proto's SharedEnvelope.
@@ -28,8 +32,14 @@ class SharedMessageWriter {
   // `peer` are the incarnations of this end and the other.
   SharedMessageWriter(uint64_t maker, uint64_t peer);
 
-  // What to send before the first message; nullopt: nothing.
-  std::optional<MessageWriter> Offer() const;
+  // Into a segment that the reader has made; null: without.
+  explicit SharedMessageWriter(std::unique_ptr<SharedSender> sender)
+      : sender_(std::move(sender)) {}
+
+  // What to send before the first message; nullopt: nothing. `replies`, unless
+  // null: what comes in the other direction may lie in its segment.
+  std::optional<MessageWriter> Offer(
+      const SharedMessageReader* replies = nullptr) const;
 
   // What to send for a message.
   std::vector<OwnedSlice> Wrap(MessageWriter message);
@@ -46,6 +56,9 @@ class SharedMessageReader {
   // `may_open`: false where offers are not taken.
   explicit SharedMessageReader(bool may_open) : may_open_(may_open) {}
 
+  // Of messages in a segment that this end makes, if it can.
+  SharedMessageReader(uint64_t maker, uint64_t peer);
+
   // What was sent: the message itself, or what lies in shared memory, whose
   // slot is given back when the last copy of the slices is gone. Nullopt:
   // nothing but an offer.
@@ -56,13 +69,21 @@ class SharedMessageReader {
   // Errors: InvalidArgument, Unavailable, as SharedReceiver::Read.
   absl::StatusOr<std::optional<ByteSlices>> Unwrap(ByteSlices message);
 
-  // The other end's incarnation, once its segment was opened; 0: it was not.
-  uint64_t opened_of() const { return opened_of_; }
+  // The writer for the other direction, once, after an offer that had a segment
+  // for it; else null.
+  std::unique_ptr<SharedSender> TakeSender() { return std::move(sender_); }
+
+  // The segment that was made or opened; null: none.
+  const SegmentName* segment() const {
+    return receiver_ == nullptr ? nullptr : &receiver_->name();
+  }
 
  private:
-  const bool may_open_;
-  uint64_t opened_of_ = 0;
+  void Open(const v1::SharedEnvelope& offer);
+
+  bool may_open_;
   std::unique_ptr<SharedReceiver> receiver_;
+  std::unique_ptr<SharedSender> sender_;
 };
 
 }  // namespace seraph

@@ -51,7 +51,7 @@ TEST(SharedMessagesTest, LargeMessagesArriveThroughSharedMemory) {
   auto offer = writer.Offer();
   ASSERT_TRUE(offer.has_value());
   EXPECT_EQ(Unwrap(&reader, Bytes(offer->Finish())).value(), "");
-  EXPECT_EQ(reader.opened_of(), 1);
+  EXPECT_EQ(reader.segment()->maker, 1);
 
   for (int i = 0; i < 200; ++i) {
     const std::string sent =
@@ -60,6 +60,23 @@ TEST(SharedMessagesTest, LargeMessagesArriveThroughSharedMemory) {
     EXPECT_TRUE(Unwrap(&reader, sent).value() == large);
     EXPECT_EQ(Bytes(writer.Wrap(BatchOf("small"))), small);
     EXPECT_EQ(Unwrap(&reader, small).value(), small);
+  }
+}
+
+TEST(SharedMessagesTest, AnOfferMayHaveASegmentForReplies) {
+  SharedMessageWriter requests(1, 2);
+  SharedMessageReader replies(1, 2);
+  SharedMessageReader server(/*may_open=*/true);
+  EXPECT_EQ(server.TakeSender(), nullptr);
+  EXPECT_EQ(Unwrap(&server, Bytes(requests.Offer(&replies)->Finish())).value(),
+            "");
+  SharedMessageWriter back(server.TakeSender());
+  const std::string large = Bytes(BatchOf(std::string(1 << 20, 'x')).Finish());
+  for (int i = 0; i < 100; ++i) {
+    const std::string sent =
+        Bytes(back.Wrap(BatchOf(std::string(1 << 20, 'x'))));
+    EXPECT_LT(sent.size(), 100);
+    EXPECT_TRUE(Unwrap(&replies, sent).value() == large);
   }
 }
 
@@ -83,7 +100,7 @@ TEST(SharedMessagesTest, WithoutSharedMemoryMessagesStayAsTheyAre) {
   SharedMessageWriter writer(1, 2);
   SharedMessageReader reader(/*may_open=*/false);
   EXPECT_EQ(Unwrap(&reader, Bytes(writer.Offer()->Finish())).value(), "");
-  EXPECT_EQ(reader.opened_of(), 0);
+  EXPECT_EQ(reader.segment(), nullptr);
   EXPECT_EQ(Bytes(writer.Wrap(BatchOf(piece))), Bytes(BatchOf(piece).Finish()));
 }
 
@@ -99,7 +116,7 @@ TEST(SharedMessagesTest, BadEnvelopesAreRefused) {
   envelope.mutable_segment()->set_pid(1 << 30);
   envelope.clear_slot();
   EXPECT_THAT(Unwrap(&reader, envelope.SerializeAsString()), IsOk());
-  EXPECT_EQ(reader.opened_of(), 0);
+  EXPECT_EQ(reader.segment(), nullptr);
 }
 
 }  // namespace
