@@ -149,7 +149,8 @@ absl::Status RunServer(DaemonContext* context) {
   told = &jobs;
   ParameterCalls calls(&jobs);
   ReplicaCalls orders(&jobs, &terms, &files, &*file_pool);
-  ParameterService parameters(&jobs, &calls, &orders, &streams);
+  ParameterService parameters(&jobs, &calls, &orders, &streams,
+                              here.shared_memory);
   ReplicaService replicas(&orders, &streams, here.shared_memory);
 
   SERAPH_ASSIGN_OR_RETURN(

@@ -45,12 +45,13 @@ absl::Status RunWorker(DaemonContext* context) {
   SchedulerChannel scheduler(
       config.cluster.scheduler,
       {.max_message_bytes = config.rpc.max_message_bytes});
+  const uint64_t incarnation = NewIncarnation();
   LinkCache links({.here = {.host = HostId(),
                             .unix_sockets = config.transport.unix_sockets,
                             .shared_memory = config.transport.shared_memory},
+                   .incarnation = incarnation,
                    .max_message_bytes = config.rpc.max_message_bytes});
   ThreadPool pool("tasks", ThreadsOrCores(config.worker.threads));
-  const uint64_t incarnation = NewIncarnation();
   TermGuard terms;
   TaskService service(
       {.parts = {.incarnation = incarnation,

@@ -18,8 +18,12 @@ constexpr size_t kReplyBytes = 64;  // Of one without rows, about.
 
 }  // namespace
 
-ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams)
-    : calls_(*calls), streams_(*streams), outbox_(std::make_shared<Outbox>()) {
+ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams,
+                               bool share_memory)
+    : calls_(*calls),
+      streams_(*streams),
+      outbox_(std::make_shared<Outbox>()),
+      shared_requests_(share_memory) {
   {
     MutexLock lock(&outbox_->mu);
     outbox_->stream = this;
@@ -56,11 +60,22 @@ void ExchangeStream::OnReadDone(bool ok) {
 }
 
 absl::Status ExchangeStream::HandOn() {
-  SERAPH_ASSIGN_OR_RETURN(const ByteSlices bytes, ToSlices(request_));
+  SERAPH_ASSIGN_OR_RETURN(ByteSlices received, ToSlices(request_));
   request_.Clear();
+  SERAPH_ASSIGN_OR_RETURN(const std::optional<ByteSlices> bytes,
+                          shared_requests_.Unwrap(std::move(received)));
+  if (!bytes.has_value()) {
+    if (std::unique_ptr<SharedSender> sender = shared_requests_.TakeSender();
+        sender != nullptr) {
+      auto shared = std::make_shared<SharedMessageWriter>(std::move(sender));
+      MutexLock lock(&outbox_->mu);
+      outbox_->shared = std::move(shared);
+    }
+    return absl::OkStatus();
+  }
   bool is_batch = false;
   SERAPH_ASSIGN_OR_RETURN(const auto requests, ParseBatch<v1::ExchangeRequest>(
-                                                   bytes, kExchangeBatchBulk,
+                                                   *bytes, kExchangeBatchBulk,
                                                    kExchangeBulk, &is_batch));
   {
     MutexLock lock(&outbox_->mu);
@@ -122,7 +137,12 @@ void ExchangeStream::Write(const std::shared_ptr<Outbox>& outbox, Batch batch) {
     }
     holds.push_back(std::move(one.hold));
   }
-  grpc::ByteBuffer buffer = ToByteBuffer(std::move(message));
+  std::shared_ptr<SharedMessageWriter> shared;
+  {
+    MutexLock lock(&outbox->mu);
+    shared = outbox->shared;
+  }
+  grpc::ByteBuffer buffer = ToByteBuffer(shared->Wrap(std::move(message)));
   MutexLock lock(&outbox->mu);
   if (outbox->stream == nullptr || outbox->finished) return;
   ExchangeStream* const stream = outbox->stream;

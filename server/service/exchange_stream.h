@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
+#include "common/wire/shared_messages.h"
 #include "server/service/exchange_codec.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
@@ -31,7 +32,9 @@ class ExchangeStream final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // `calls` and `streams` must outlive the server's last stream.
-  ExchangeStream(ParameterCalls* calls, OpenStreams* streams);
+  // `share_memory`: messages may lie in memory that the client shares with us.
+  ExchangeStream(ParameterCalls* calls, OpenStreams* streams,
+                 bool share_memory);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -61,6 +64,9 @@ class ExchangeStream final
     bool read_waits ABSL_GUARDED_BY(mu) = false;  // Until replies have left.
     bool read_all ABSL_GUARDED_BY(mu) = false;    // No more requests come.
     size_t unanswered ABSL_GUARDED_BY(mu) = 0;    // Requests handed on.
+    // What it points to is of whoever has set `writing`.
+    std::shared_ptr<SharedMessageWriter> shared ABSL_GUARDED_BY(mu) =
+        std::make_shared<SharedMessageWriter>();
     bool finished ABSL_GUARDED_BY(mu) = false;
     OpenStreams::Number number ABSL_GUARDED_BY(mu) = 0;
   };
@@ -82,6 +88,7 @@ class ExchangeStream final
   OpenStreams& streams_;
   const std::shared_ptr<Outbox> outbox_;
   grpc::ByteBuffer request_;
+  SharedMessageReader shared_requests_;
   // Of the write under way.
   grpc::ByteBuffer reply_;
   std::vector<RequestHold> holds_;

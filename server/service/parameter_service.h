@@ -37,10 +37,16 @@ using RawParameters = v1::Parameters::WithRawCallbackMethod_Exchange<
 // Threads: gRPC's.
 class ParameterService final : public RawParameters {
  public:
-  // All must outlive the server that this is registered with.
+  // All must outlive the server that this is registered with. `share_memory`:
+  // take messages in memory that clients share with us.
   ParameterService(JobDirectory* jobs, ParameterCalls* calls,
-                   ReplicaCalls* orders, OpenStreams* streams)
-      : jobs_(*jobs), calls_(*calls), orders_(*orders), streams_(*streams) {}
+                   ReplicaCalls* orders, OpenStreams* streams,
+                   bool share_memory = true)
+      : jobs_(*jobs),
+        calls_(*calls),
+        orders_(*orders),
+        streams_(*streams),
+        share_memory_(share_memory) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Exchange(
       grpc::CallbackServerContext* context) override;
@@ -88,6 +94,7 @@ class ParameterService final : public RawParameters {
   ParameterCalls& calls_;
   ReplicaCalls& orders_;
   OpenStreams& streams_;
+  const bool share_memory_;
 };
 
 }  // namespace seraph

@@ -14,6 +14,7 @@
 #include "common/rpc/grpc_status.h"
 #include "common/testing/fail_point.h"
 #include "common/wire/exchange_bulk.h"
+#include "common/wire/shared_messages.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "worker/client/request_wire.h"
 #include "worker/client/request_writer.h"
@@ -46,11 +47,13 @@ class ServerLink::Stream final
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // Opens it. `self` keeps the stream until it has ended.
-  static std::shared_ptr<Stream> Open(grpc::GenericStub* stub) {
+  static std::shared_ptr<Stream> Open(grpc::GenericStub* stub,
+                                      const std::optional<SharedEnds>& share) {
     auto stream = std::make_shared<Stream>();
     stream->self_ = stream;
     stub->PrepareBidiStreamingCall(&stream->context_, kExchange, {},
                                    stream.get());
+    if (share.has_value()) stream->OfferMemory(*share);
     stream->StartRead(&stream->reply_);
     // Writes are started from outside of reactions.
     stream->AddHold();
@@ -134,6 +137,18 @@ class ServerLink::Stream final
     uint64_t number = 0;
   };
 
+  // The stream's first write.
+  void OfferMemory(const SharedEnds& share) ABSL_LOCKS_EXCLUDED(mu_) {
+    requests_ = SharedMessageWriter(share.ours, share.server);
+    replies_ = SharedMessageReader(share.ours, share.server);
+    std::optional<MessageWriter> offer = requests_.Offer(&replies_);
+    if (!offer.has_value()) return;
+    MutexLock lock(&mu_);
+    writing_ = true;
+    request_ = ToByteBuffer(*std::move(offer));
+    StartWrite(&request_);
+  }
+
   // What goes together, with `writing_` just set.
   std::vector<Leaving> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     std::vector<Leaving> batch;
@@ -155,7 +170,7 @@ class ServerLink::Stream final
       message.Message(v1::ExchangeRequest::kBatchFieldNumber,
                       WriteRequest(one.request, one.number));
     }
-    grpc::ByteBuffer buffer = ToByteBuffer(std::move(message));
+    grpc::ByteBuffer buffer = ToByteBuffer(requests_.Wrap(std::move(message)));
     MutexLock lock(&mu_);
     if (broken_) return;  // The call may have ended.
     request_.Swap(&buffer);
@@ -164,12 +179,15 @@ class ServerLink::Stream final
 
   // What was read; false for what is no message.
   bool Parse(std::vector<WithBulk<v1::ExchangeReply>>* replies) {
-    const auto bytes = ToSlices(reply_);
+    auto received = ToSlices(reply_);
     reply_.Clear();
+    if (!received.ok()) return false;
+    const auto bytes = replies_.Unwrap(*std::move(received));
     if (!bytes.ok()) return false;
+    if (!bytes->has_value()) return true;
     bool is_batch = false;
-    auto parsed = ParseBatch<v1::ExchangeReply>(*bytes, kExchangeReplyBatchBulk,
-                                                kExchangeReplyBulk, &is_batch);
+    auto parsed = ParseBatch<v1::ExchangeReply>(
+        **bytes, kExchangeReplyBatchBulk, kExchangeReplyBulk, &is_batch);
     if (!parsed.ok()) return false;
     *replies = *std::move(parsed);
     return true;
@@ -184,8 +202,11 @@ class ServerLink::Stream final
   }
 
   grpc::ClientContext context_;
-  grpc::ByteBuffer reply_;    // Of the read under way.
-  grpc::ByteBuffer request_;  // Of the write under way.
+  grpc::ByteBuffer reply_;  // Of the read under way.
+  SharedMessageReader replies_{/*may_open=*/false};
+  // Of the write under way; of whoever has set `writing_`.
+  grpc::ByteBuffer request_;
+  SharedMessageWriter requests_;
   Notification ended_;
   std::shared_ptr<Stream> self_;
 
@@ -201,8 +222,9 @@ class ServerLink::Stream final
 // has gone.
 class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
  public:
-  Outbox(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes)
-      : stub_(std::move(channel)), window_(window_bytes) {}
+  Outbox(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes,
+         std::optional<SharedEnds> share)
+      : stub_(std::move(channel)), share_(share), window_(window_bytes) {}
 
   void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done) {
     std::vector<uint64_t> leaving;
@@ -316,7 +338,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         return;
       }
       // Opened without the lock; of several threads that do so, one wins.
-      std::shared_ptr<Stream> fresh = Stream::Open(&stub_);
+      std::shared_ptr<Stream> fresh = Stream::Open(&stub_, share_);
       MutexLock lock(&mu_);
       if (stream_ == stream && !closed_) {
         stream_.swap(fresh);
@@ -327,6 +349,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
   }
 
   grpc::GenericStub stub_;
+  const std::optional<SharedEnds> share_;
 
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
@@ -339,9 +362,9 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
 };
 
 ServerLink::ServerLink(std::shared_ptr<grpc::Channel> channel,
-                       uint64_t window_bytes)
+                       uint64_t window_bytes, std::optional<SharedEnds> share)
     : channel_(std::move(channel)),
-      outbox_(std::make_shared<Outbox>(channel_, window_bytes)) {}
+      outbox_(std::make_shared<Outbox>(channel_, window_bytes, share)) {}
 
 ServerLink::~ServerLink() { outbox_->Close(); }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -30,8 +31,17 @@ class ServerLink {
   using Done =
       absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>;
 
-  // `window_bytes`: of pushes that may be under way.
-  ServerLink(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes);
+  // Shared memory with a server on this machine.
+  struct SharedEnds {
+    uint64_t ours = 0;  // Incarnations.
+    uint64_t server = 0;
+  };
+
+  // `window_bytes`: of pushes that may be under way. `share`, unless nullopt:
+  // large messages lie in memory that each stream shares with the server, where
+  // that can open it.
+  ServerLink(std::shared_ptr<grpc::Channel> channel, uint64_t window_bytes,
+             std::optional<SharedEnds> share = std::nullopt);
 
   // Ends the stream; what is out, or waits to leave, ends with Unavailable
   // before this returns.

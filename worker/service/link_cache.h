@@ -21,6 +21,7 @@ class LinkCache {
  public:
   struct Options {
     Neighbourhood here;
+    uint64_t incarnation = 0;  // Ours.
     uint64_t max_message_bytes = uint64_t{64} << 20;
     uint64_t window_bytes = uint64_t{64} << 20;  // send_window.h
   };
