@@ -23,6 +23,7 @@ absl::StatusOr<std::unique_ptr<BenchCluster>> BenchCluster::StartLocal(
   cluster->client_ =
       env.connect(cluster->local_->scheduler_address(), kCallTimeout);
   cluster->servers_ = cluster->local_->server_processes();
+  cluster->workers_ = cluster->local_->worker_processes();
   const absl::Duration end = env.clock->Now() + options.start_timeout;
   while (true) {
     SERAPH_RETURN_IF_ERROR(cluster->local_->Check());

@@ -48,6 +48,7 @@ class BenchCluster {
 
   // The processes whose cost can be looked at; empty where they are not ours.
   const std::vector<pid_t>& servers() const { return servers_; }
+  const std::vector<pid_t>& workers() const { return workers_; }
 
   // As LocalCluster::Check: why the cluster does not answer, where that is
   // known.
@@ -59,6 +60,7 @@ class BenchCluster {
   std::unique_ptr<LocalCluster> local_;  // Null: it was there.
   std::unique_ptr<SchedulerClient> client_;
   std::vector<pid_t> servers_;
+  std::vector<pid_t> workers_;
 };
 
 }  // namespace seraph

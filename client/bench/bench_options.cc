@@ -59,6 +59,7 @@ absl::Status Validate(const BenchOptions& options) {
   }
   if (options.table_keys == 0) return Wrong("--table-keys", "at least one");
   if (options.keys_per_request > options.table_keys &&
+      options.operation != BenchOperation::kTrain &&
       options.distribution != KeyDistribution::kFile) {
     return Wrong("--keys-per-request",
                  absl::StrCat(options.keys_per_request, " distinct keys of ",
@@ -81,6 +82,27 @@ absl::Status Validate(const BenchOptions& options) {
       options.table == TableKind::kDense) {
     return Wrong("--distribution",
                  "keys of a file are those of a sparse table");
+  }
+  if (options.operation == BenchOperation::kTrain) {
+    if (options.ranks == 0 || options.batch_size == 0 ||
+        options.examples == 0 || options.nonzeros == 0) {
+      return Wrong("--ranks, --batch-size, --examples, --nonzeros",
+                   "at least one");
+    }
+    if (options.nonzeros > options.table_keys) {
+      return Wrong("--nonzeros",
+                   absl::StrCat(options.nonzeros, " distinct features of ",
+                                options.table_keys, " (--table-keys)"));
+    }
+    if (options.distribution == KeyDistribution::kFile) {
+      return Wrong("--distribution", "train makes its examples");
+    }
+    if (options.optimizer != OptimizerKind::kSgd &&
+        options.optimizer != OptimizerKind::kAdagrad) {
+      return Wrong("--optimizer",
+                   "train is measured against tables in this process, which "
+                   "know sgd and adagrad");
+    }
   }
   const std::vector<std::string> transports = KnownTransports();
   if (std::find(transports.begin(), transports.end(), options.transport) ==

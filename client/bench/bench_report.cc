@@ -175,9 +175,11 @@ Document ReportDocument(const TrainReport& report) {
   document["seconds"] = report.seconds;
   document["examples_per_second"] = report.examples_per_second;
   document["log_loss"] = report.log_loss;
+  document["cpu_us_per_example"] = OrNull(report.cpu_us_per_example);
   document["baselines"] = {
       {"local_examples_per_second", report.local_examples_per_second},
-      {"local_log_loss", report.local_log_loss}};
+      {"local_log_loss", report.local_log_loss},
+      {"local_cpu_us_per_example", report.local_cpu_us_per_example}};
   document["ratios"] = {{"to_local", report.ratio()}};
   return document;
 }
@@ -192,11 +194,15 @@ std::string ReportText(const TrainReport& report) {
           OptimizerKindName(options.optimizer), options.batch_size,
           options.ranks, options.servers),
       ToText({{"on servers", Short(report.examples_per_second),
-               absl::StrFormat("examples a second, log loss %.4f",
-                               report.log_loss)},
+               absl::StrFormat("examples a second, log loss %.4f; %s us of "
+                               "processor time each",
+                               report.log_loss,
+                               OrUnknown(report.cpu_us_per_example))},
               {"on local tables", Short(report.local_examples_per_second),
-               absl::StrFormat("examples a second, log loss %.4f",
-                               report.local_log_loss)},
+               absl::StrFormat("examples a second, log loss %.4f; %.1f us of "
+                               "processor time each",
+                               report.local_log_loss,
+                               report.local_cpu_us_per_example)},
               {"ratio", absl::StrFormat("%.2f", report.ratio()), ""}}));
 }
 

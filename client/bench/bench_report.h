@@ -58,6 +58,10 @@ struct TrainReport {
   double log_loss = 0;  // Of the last epoch.
   double local_examples_per_second = 0;
   double local_log_loss = 0;
+  // Processor time of all of it, by the examples of all epochs: of servers and
+  // workers, where they are ours, and of this process.
+  std::optional<double> cpu_us_per_example;
+  double local_cpu_us_per_example = 0;
 
   double ratio() const {
     return local_examples_per_second > 0

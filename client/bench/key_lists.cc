@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/random/zipf_distribution.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -20,12 +21,20 @@ namespace {
 // More draws than this, by wanted key, find little more.
 constexpr uint64_t kMostDraws = 64;
 
-// A set of indices that comes out in order.
+// A set of indices below `size` that comes out in order: as bits, or where it
+// is to have but few of them as a hash set that is sorted.
 class IndexSet {
  public:
-  explicit IndexSet(uint64_t size) : words_((size + 63) / 64) {}
+  IndexSet(uint64_t size, uint64_t wanted)
+      : as_bits_(wanted >= size / 256),
+        words_(as_bits_ ? (size + 63) / 64 : 0) {}
 
   bool Add(uint64_t index) {
+    if (!as_bits_) {
+      if (!few_.insert(index).second) return false;
+      order_.push_back(index);
+      return true;
+    }
     uint64_t& word = words_[index / 64];
     const uint64_t bit = uint64_t{1} << (index % 64);
     if ((word & bit) != 0) return false;
@@ -36,6 +45,10 @@ class IndexSet {
   // Calls `take` with each index, ascending; the set is empty then.
   template <typename Take>
   void Drain(Take take) {
+    std::sort(order_.begin(), order_.end());
+    for (const uint64_t index : order_) take(index);
+    order_.clear();
+    few_.clear();
     for (size_t w = 0; w < words_.size(); ++w) {
       for (uint64_t word = words_[w]; word != 0; word &= word - 1) {
         take(w * 64 + std::countr_zero(word));
@@ -45,7 +58,10 @@ class IndexSet {
   }
 
  private:
+  const bool as_bits_;
   std::vector<uint64_t> words_;
+  absl::flat_hash_set<uint64_t> few_;
+  std::vector<uint64_t> order_;  // Of `few_`.
 };
 
 }  // namespace
@@ -74,8 +90,8 @@ KeyLists KeyLists::Make(const KeySpace& space, const Options& options) {
   absl::zipf_distribution<uint64_t> popularity(space.size() - 1, kZipfExponent,
                                                1.0);
   uint64_t next = options.begin % space.size();
-  IndexSet chosen(
-      options.distribution == KeyDistribution::kSequential ? 0 : space.size());
+  const bool draws = options.distribution != KeyDistribution::kSequential;
+  IndexSet chosen(draws ? space.size() : 0, wanted);
   for (uint64_t list = 0; list < options.lists; ++list) {
     const auto take = [&](uint64_t index) {
       lists.keys_.push_back(space.KeyOf(index));

@@ -101,6 +101,22 @@ TEST(KeyListsTest, ZipfHasItsProbabilities) {
   EXPECT_EQ(lists.filled_up(), 0u);
 }
 
+// Few keys of many take another way.
+TEST(KeyListsTest, FewOfManyAreChosenAlikeToo) {
+  const uint64_t size = 6400;
+  const KeySpace space(TableKind::kDense, size, 1);
+  const KeyLists lists =
+      KeyLists::Make(space, {.keys_per_list = 5, .lists = 100'000, .seed = 9});
+  std::vector<double> counts(64);
+  for (size_t list = 0; list < lists.size(); ++list) {
+    ASSERT_EQ(lists[list].size(), 5u);
+    ASSERT_TRUE(StrictlyIncreasing(lists[list]));
+    for (Key key : lists[list]) ++counts[key / 100];
+  }
+  EXPECT_LT(ChiSquared(counts, std::vector<double>(64, 500'000.0 / 64)),
+            64 + 4 * 11);
+}
+
 TEST(KeyListsTest, ZipfListsOfAllKeysAreFilledUp) {
   const KeySpace space(TableKind::kDense, 3000, 1);
   const KeyLists lists =

@@ -174,9 +174,17 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::WaitUntilReady(
 }
 
 std::vector<pid_t> LocalCluster::server_processes() const {
+  return Processes(1, options_.servers);
+}
+
+std::vector<pid_t> LocalCluster::worker_processes() const {
+  return Processes(1 + options_.servers, options_.workers);
+}
+
+std::vector<pid_t> LocalCluster::Processes(size_t first, size_t count) const {
   std::vector<pid_t> processes;
-  for (int i = 0; i < options_.servers; ++i) {
-    processes.push_back(daemons_[1 + i].process->pid());
+  for (size_t i = first; i < first + count; ++i) {
+    processes.push_back(daemons_[i].process->pid());
   }
   return processes;
 }

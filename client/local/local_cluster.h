@@ -54,8 +54,9 @@ class LocalCluster {
 
   const std::string& scheduler_address() const { return scheduler_address_; }
   const std::string& folder() const { return folder_; }
-  // As they were started first.
+  // As they were started last.
   std::vector<pid_t> server_processes() const;
+  std::vector<pid_t> worker_processes() const;
 
   // OK while all daemons run; Internal for the first one that ended, with the
   // last lines of its log. The folder then stays, for its logs.
@@ -91,6 +92,7 @@ class LocalCluster {
 
   absl::Status StartDaemon(const std::string& program, const std::string& name,
                            const std::vector<std::string>& arguments);
+  std::vector<pid_t> Processes(size_t first, size_t count) const;
   absl::Status ErrorOf(const Daemon& daemon, const std::string& end);
   // Waits until daemons_[from, end) have written their ready files; returns the
   // addresses in them.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "client/base/exit_code.h"
 #include "client/bench/table_bench.h"
+#include "client/bench/train_bench.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/local/daemon_paths.h"
@@ -61,7 +62,7 @@ class BenchVerb final : public Verb {
     AddChoice(app, "--optimizer", OptimizerNames(), &optimizer_,
               "What a push does to a row (default: sum, for train adagrad).");
     AddChoice(app, "--distribution", DistributionNames(), &distribution_,
-              "Which keys (default: uniform).");
+              "Which keys (default: uniform, for train zipf).");
     AddValue(app, "--keys-file", "FILE", &options_.keys_file,
              "A libsvm file, whose records' keys are requested "
              "(--distribution file).");
@@ -99,6 +100,9 @@ class BenchVerb final : public Verb {
                    const Environment& env) override {
     options_.operation = ParseOperation(what_);
     options_.table = table_ == "dense" ? TableKind::kDense : TableKind::kSparse;
+    const bool trains = options_.operation == BenchOperation::kTrain;
+    if (distribution_.empty()) distribution_ = trains ? "zipf" : "uniform";
+    if (optimizer_.empty()) optimizer_ = trains ? "adagrad" : "sum";
     options_.distribution = ParseDistribution(distribution_);
     options_.duration = absl::Seconds(seconds_);
     options_.optimizer = ParseOptimizer(optimizer_);
@@ -120,6 +124,13 @@ class BenchVerb final : public Verb {
     if (const std::string folder = env.Variable("TMPDIR"); !folder.empty()) {
       place.local.temporary_directory = folder;
     }
+    if (trains) {
+      const absl::StatusOr<TrainReport> report =
+          BenchTraining(options_, place, env);
+      if (!report.ok()) return CallError(report.status());
+      return PrintResult(options, env, ReportDocument(*report),
+                         ReportText(*report));
+    }
     const absl::StatusOr<TableReport> report = BenchTable(options_, place, env);
     if (!report.ok()) return CallError(report.status());
     return PrintResult(options, env, ReportDocument(*report),
@@ -130,7 +141,7 @@ class BenchVerb final : public Verb {
   std::string what_;
   std::string table_ = "sparse";
   std::string optimizer_;
-  std::string distribution_ = "uniform";
+  std::string distribution_;  // "": as fits what is measured.
   double seconds_ = 3;
   std::vector<std::string> sets_;
   BenchOptions options_;

@@ -59,7 +59,7 @@ class Bench:
 
     def seraph(self, *arguments):
         """The report, or None."""
-        command = [SERAPHCTL, "bench", *map(str, arguments), "-o", "json"]
+        command = [self.options.seraphctl, "bench", *map(str, arguments), "-o", "json"]
         if arguments[0] != "train":
             command += ["--seconds", str(self.options.seconds)]
         for one in self.options.cluster_set:
@@ -288,6 +288,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--only", default="", help="of the rows' names")
     parser.add_argument("--pslite", metavar="SCRIPT")
+    parser.add_argument("--seraphctl", default=SERAPHCTL)
     parser.add_argument("--cluster-set", action="append", default=[],
                         metavar="PATH=VALUE")
     parser.add_argument("--json", action="store_true")

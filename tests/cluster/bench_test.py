@@ -96,6 +96,29 @@ class BenchTest(ClusterTest):
         self.assertIsNone(report["server_cpu_ns_per_key"])
         self.assertEqual([job["state"] for job in jobs], ["CANCELLED"])
 
+    def test_train(self):
+        result = call("bench", "train", "-o", "json", "--examples", 4000,
+                      "--nonzeros", 10, "--table-keys", 500, "--batch-size",
+                      100)
+        self.assertEqual(result.code, 0, result.stderr[-3000:])
+        report = result.json
+        self.assertGreater(report["examples_per_second"], 0)
+        self.assertGreater(report["cpu_us_per_example"], 0)
+        local = report["baselines"]
+        self.assertGreater(local["local_examples_per_second"], 0)
+        self.assertAlmostEqual(
+            report["ratios"]["to_local"], report["examples_per_second"] /
+            local["local_examples_per_second"])
+        # Both have learnt, and the same but for the order of entries. A model
+        # that knows nothing has 0.69.
+        self.assertLess(report["log_loss"], 0.66)
+        self.assertAlmostEqual(report["log_loss"], local["local_log_loss"],
+                               delta=0.05)
+        refused = call("bench", "train", "--optimizer", "ftrl", "--examples",
+                       100)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("sgd and adagrad", refused.stderr)
+
     def test_wrong_usage(self):
         for arguments, text in (
                 (("push", "--transport", "pigeon"), "tcp|auto"),
