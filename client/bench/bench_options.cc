@@ -51,7 +51,7 @@ absl::Status Wrong(absl::string_view flag, absl::string_view why) {
 
 }  // namespace
 
-std::vector<std::string> KnownTransports() { return {"tcp", "auto"}; }
+std::vector<std::string> KnownTransports() { return {"tcp", "unix", "auto"}; }
 
 absl::Status Validate(const BenchOptions& options) {
   if (options.keys_per_request == 0) {

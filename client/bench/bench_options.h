@@ -51,7 +51,7 @@ struct BenchOptions {
   uint32_t nonzeros = 40;  // Of an example.
 };
 
-// The transports that there are.
+// The transports that there are; auto is the nearest one, as workers take it.
 std::vector<std::string> KnownTransports();
 
 // Errors: InvalidArgument, naming the flag.

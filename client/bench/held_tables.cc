@@ -139,7 +139,9 @@ absl::Status HeldTables::FindPartitions(const BenchOptions& options) {
                             Describe(node.address));
     const Node server{.name = node.name,
                       .address = node.address,
-                      .incarnation = reply.incarnation()};
+                      .incarnation = reply.incarnation(),
+                      // Perhaps: whoever dials it nearby looks whether it is.
+                      .host = HostId()};
     servers_.push_back(server);
     for (const v1::PartitionDescription& one : reply.partitions()) {
       if (one.job() != job_ || one.duty() != v1::REPLICA_DUTY_LEAD ||

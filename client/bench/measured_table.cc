@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <thread>
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
 #include "client/bench/process_cost.h"
+#include "common/cluster/nearest_address.h"
+#include "common/cluster/node_identity.h"
 #include "common/concurrent/notification.h"
 #include "common/status/status_macros.h"
 
@@ -19,6 +21,23 @@ constexpr uint64_t kFillValues = 1 << 19;
 constexpr uint32_t kFillInFlight = 4;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 
+// How a worker that is configured so reaches servers.
+absl::StatusOr<Neighbourhood> HereOf(const BenchOptions& options,
+                                     const TableRouter& router) {
+  Neighbourhood here{.host = HostId()};
+  here.unix_sockets = options.transport != "tcp";
+  here.shared_memory = options.transport == "auto";
+  for (const Node& server : router.servers()) {
+    if (options.transport == "unix" &&
+        NearestAddress(server, here) == server.address) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("--transport unix: server ", server.name,
+                       " has no socket on this machine"));
+    }
+  }
+  return here;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MeasuredTable>> MeasuredTable::Create(
@@ -29,10 +48,14 @@ absl::StatusOr<std::unique_ptr<MeasuredTable>> MeasuredTable::Create(
   SERAPH_ASSIGN_OR_RETURN(
       table->tables_, HeldTables::Create(options, table->cluster_->scheduler(),
                                          folder, env.interrupt));
+  SERAPH_ASSIGN_OR_RETURN(const Neighbourhood here,
+                          HereOf(options, *table->tables_->router()));
   for (uint32_t rank = 0; rank < options.clients; ++rank) {
     table->clients_.push_back(std::make_unique<RankLoad>(
-        RankLoad::Options{
-            .job = table->tables_->job(), .rank = rank, .width = options.width},
+        RankLoad::Options{.job = table->tables_->job(),
+                          .rank = rank,
+                          .width = options.width,
+                          .here = here},
         table->tables_->router()));
     SERAPH_RETURN_IF_ERROR(table->clients_.back()->Begin(env.interrupt));
   }

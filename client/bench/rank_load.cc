@@ -38,7 +38,7 @@ TableClientOptions ClientOptions(const RankLoad::Options& options) {
 RankLoad::RankLoad(Options options, std::shared_ptr<const TableRouter> router)
     : options_(std::move(options)),
       router_(std::move(router)),
-      links_(LinkCache::Options()),
+      links_({.here = options_.here}),
       client_(ClientOptions(options_), router_) {
   for (const Node& server : router_->servers()) {
     open_links_[server.address] = links_.Get(server);

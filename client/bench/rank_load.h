@@ -16,6 +16,7 @@
 #include "client/bench/bench_options.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
+#include "common/cluster/nearest_address.h"
 #include "common/time/clock.h"
 #include "proto/parameters.pb.h"
 #include "worker/client/table_client.h"
@@ -49,6 +50,8 @@ class RankLoad {
     std::string job;
     uint32_t rank = 0;
     uint32_t width = 1;
+    // How servers are reached: LinkCache::Options::here.
+    Neighbourhood here;
     // Without a single answer for so long the load gives up.
     absl::Duration patience = absl::Seconds(30);
   };

@@ -74,6 +74,13 @@ class BenchTest(ClusterTest):
         self.assertEqual(
             report["bytes_per_second"] / report["keys_per_second"], 8)
 
+    def test_transports(self):
+        for transport in ("tcp", "unix"):
+            report = self.bench("push", "--keys-per-request", 1,
+                                "--transport", transport)
+            self.check(report)
+            self.assertEqual(report["parameters"]["transport"], transport)
+
     def test_keys_of_a_file(self):
         path = self.write("data", "".join(
             f"{i % 2} {i}:1 {i + 1}:1 {1000 + i % 7}:0.5\n"
@@ -121,7 +128,7 @@ class BenchTest(ClusterTest):
 
     def test_wrong_usage(self):
         for arguments, text in (
-                (("push", "--transport", "pigeon"), "tcp|auto"),
+                (("push", "--transport", "pigeon"), "tcp|unix|auto"),
                 (("swim",), "pull|push|pushpull|train"),
                 (("pull", "--keys-per-request", 11, "--table-keys", 10),
                  "--keys-per-request: 11 distinct keys of 10"),
