@@ -51,7 +51,9 @@ absl::Status Wrong(absl::string_view flag, absl::string_view why) {
 
 }  // namespace
 
-std::vector<std::string> KnownTransports() { return {"tcp", "unix", "auto"}; }
+std::vector<std::string> KnownTransports() {
+  return {"tcp", "unix", "shm", "auto"};
+}
 
 absl::Status Validate(const BenchOptions& options) {
   if (options.keys_per_request == 0) {

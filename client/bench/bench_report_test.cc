@@ -130,7 +130,7 @@ TEST(BenchOptionsTest, WhatCannotBeMeasuredIsRefusedByItsFlag) {
               }),
               HasSubstr("sparse"));
   EXPECT_THAT(refusal([](auto* o) { o->transport = "pigeon"; }),
-              HasSubstr("'pigeon'; there are tcp, unix, auto"));
+              HasSubstr("'pigeon'; there are tcp, unix, shm, auto"));
 }
 
 }  // namespace

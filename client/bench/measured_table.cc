@@ -26,13 +26,15 @@ absl::StatusOr<Neighbourhood> HereOf(const BenchOptions& options,
                                      const TableRouter& router) {
   Neighbourhood here{.host = HostId()};
   here.unix_sockets = options.transport != "tcp";
-  here.shared_memory = options.transport == "auto";
+  here.shared_memory =
+      options.transport == "shm" || options.transport == "auto";
+  const bool must_be_near =
+      options.transport == "unix" || options.transport == "shm";
   for (const Node& server : router.servers()) {
-    if (options.transport == "unix" &&
-        NearestAddress(server, here) == server.address) {
+    if (must_be_near && NearestAddress(server, here) == server.address) {
       return absl::FailedPreconditionError(
-          absl::StrCat("--transport unix: server ", server.name,
-                       " has no socket on this machine"));
+          absl::StrCat("--transport ", options.transport, ": server ",
+                       server.name, " has no socket on this machine"));
     }
   }
   return here;

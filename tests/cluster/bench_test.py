@@ -75,7 +75,7 @@ class BenchTest(ClusterTest):
             report["bytes_per_second"] / report["keys_per_second"], 8)
 
     def test_transports(self):
-        for transport in ("tcp", "unix"):
+        for transport in ("tcp", "unix", "shm"):
             report = self.bench("push", "--keys-per-request", 1,
                                 "--transport", transport)
             self.check(report)
@@ -128,7 +128,7 @@ class BenchTest(ClusterTest):
 
     def test_wrong_usage(self):
         for arguments, text in (
-                (("push", "--transport", "pigeon"), "tcp|unix|auto"),
+                (("push", "--transport", "pigeon"), "tcp|unix|shm|auto"),
                 (("swim",), "pull|push|pushpull|train"),
                 (("pull", "--keys-per-request", 11, "--table-keys", 10),
                  "--keys-per-request: 11 distinct keys of 10"),
