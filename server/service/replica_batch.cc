@@ -11,7 +11,6 @@ namespace {
 constexpr BulkField kBatchFields[] = {
     {.number = v1::ReplicaBatch::kMessagesFieldNumber, .repeated = true},
     {.number = v1::ReplicaBatch::kPieceFieldNumber}};
-constexpr const BulkField& kMessages = kBatchFields[0];
 constexpr const BulkField& kPiece = kBatchFields[1];
 constexpr BulkSchema kBatchBulk = {kBatchFields};
 
