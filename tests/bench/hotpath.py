@@ -8,6 +8,8 @@
 
 Each row is one target. Measurements of a row take turns in short rounds, and
 medians count, because machines are noisy; ratios are taken in each round.
+Where two systems do the same, the ratio of their processor times a key (server
+and client together) stands beside it: it says what a busy machine cannot.
 Prints a table, or one JSON object with --json.
 
 SCRIPT measures ps-lite, which this repository has no part in. It is called as
@@ -15,8 +17,8 @@ SCRIPT measures ps-lite, which this repository has no part in. It is called as
   SCRIPT push|pull sparse|dense KEYS WIDTH TABLE_KEYS IN_FLIGHT SECONDS
     [SERVERS [WORKERS]]
 
-and prints one line of JSON with keys_per_second, bytes_per_second and
-latency_us.p50: one scheduler, so many servers that apply what is pushed (an
+and prints one line of JSON with keys_per_second, bytes_per_second,
+latency_us.p50, client_cpu_ns_per_key and server_cpu_ns_per_key: one scheduler, so many servers that apply what is pushed (an
 unordered_map, or a vector) and workers as processes on loopback. Without it
 the rows that need it have no verdict.
 """
@@ -80,6 +82,13 @@ def rate(report):
     return report and report["keys_per_second"] / 1e6
 
 
+def cpu(report):
+    """Nanoseconds a key, of server and client."""
+    if not report or report["server_cpu_ns_per_key"] is None:
+        return None
+    return report["server_cpu_ns_per_key"] + report["client_cpu_ns_per_key"]
+
+
 def times(one, other):
     return one / other if one and other else None
 
@@ -90,13 +99,14 @@ class Row:
     def __init__(self, name, unit, measure, want, at_most=False):
         self.name = name
         self.unit = unit
-        self.measure = measure  # Bench -> (value, other, what other is, ratio).
+        # Bench -> (value, other, what other is, ratio[, of processor times]).
+        self.measure = measure
         self.want = want
         self.at_most = at_most
         self.rounds = []
 
     def take(self, bench):
-        self.rounds.append(self.measure(bench))
+        self.rounds.append((*self.measure(bench), None)[:5])
 
     def median(self, index):
         values = [one[index] for one in self.rounds if one[index] is not None]
@@ -110,15 +120,17 @@ class Row:
             met = ratio <= self.want if self.at_most else ratio >= self.want
         return {"name": self.name, "unit": self.unit, "value": self.median(0),
                 "other": self.median(1), "other_is": self.rounds[0][2],
-                "ratio": ratio, "want": self.want, "at_most": self.at_most,
+                "ratio": ratio, "processor_ratio": self.median(4),
+                "want": self.want, "at_most": self.at_most,
                 "met": met, "rounds": [one[3] for one in self.rounds]}
 
 
 def against_pslite(name, want, operation, arguments=(), **other):
     def measure(bench):
-        own = rate(bench.seraph(operation, *arguments))
-        theirs = rate(bench.pslite(operation, **other))
-        return own, theirs, "ps-lite", times(own, theirs)
+        own = bench.seraph(operation, *arguments)
+        theirs = bench.pslite(operation, **other)
+        return (rate(own), rate(theirs), "ps-lite",
+                times(rate(own), rate(theirs)), times(cpu(theirs), cpu(own)))
     return Row(f"{name} {operation}", "M keys/s", measure, want)
 
 
@@ -126,9 +138,10 @@ def large_table(operation, keys):
     name = f"sparse, {keys // MILLION} M keys, {operation}"
 
     def measure(bench):
-        large = rate(bench.seraph(operation, "--table-keys", keys))
-        small = rate(bench.seraph(operation))
-        return large, small, "its rate at 1 M", times(large, small)
+        large = bench.seraph(operation, "--table-keys", keys)
+        small = bench.seraph(operation)
+        return (rate(large), rate(small), "its rate at 1 M",
+                times(rate(large), rate(small)), times(cpu(small), cpu(large)))
     return Row(name, "M keys/s", measure, 0.7)
 
 
@@ -161,9 +174,10 @@ def one_key_rate(operation):
     def measure(bench):
         own = bench.seraph(operation, *ONE_KEY_MANY)
         theirs = bench.pslite(operation, keys=1, in_flight=64)
+        processor = times(cpu(theirs), cpu(own))
         own = own and own["keys_per_second"] / 1e3
         theirs = theirs and theirs["keys_per_second"] / 1e3
-        return own, theirs, "ps-lite", times(own, theirs)
+        return own, theirs, "ps-lite", times(own, theirs), processor
     return Row(f"one key, 64 in flight, {operation}", "k/s", measure, 0.4)
 
 
@@ -192,17 +206,19 @@ def dense_near(operation):
     def measure(bench):
         own = bench.seraph(operation, *DENSE)
         theirs = bench.pslite(operation, table="dense", keys=MILLION)
-        own_rate = own and own["bytes_per_second"] / 1e9
+        processor = times(cpu(theirs), cpu(own))
+        own = own and own["bytes_per_second"] / 1e9
         theirs = theirs and theirs["bytes_per_second"] / 1e9
-        return own_rate, theirs, "ps-lite", times(own_rate, theirs)
+        return own, theirs, "ps-lite", times(own, theirs), processor
     return Row(f"dense 1 M, {operation}, one host", "GB/s", measure, 1.3)
 
 
 def two_servers(operation):
     def measure(bench):
-        two = rate(bench.seraph(operation, "--clients", 2, "--servers", 2))
-        one = rate(bench.seraph(operation, "--clients", 2))
-        return two, one, "one server", times(two, one)
+        two = bench.seraph(operation, "--clients", 2, "--servers", 2)
+        one = bench.seraph(operation, "--clients", 2)
+        return (rate(two), rate(one), "one server", times(rate(two), rate(one)),
+                times(cpu(one), cpu(two)))
     return Row(f"sparse, 2 servers, 2 clients, {operation}", "M keys/s",
                measure, 1.5)
 
@@ -214,7 +230,9 @@ def training():
             return None, None, "local tables", None
         own = report["examples_per_second"] / 1e3
         local = report["baselines"]["local_examples_per_second"] / 1e3
-        return own, local, "local tables", times(own, local)
+        return (own, local, "local tables", times(own, local),
+                times(report["baselines"]["local_cpu_us_per_example"],
+                      report["cpu_us_per_example"]))
     return Row("logistic regression, 2 ranks", "k examples/s", measure, 0.5)
 
 
@@ -270,13 +288,14 @@ def number(value):
 
 
 def print_table(results):
-    print("| what | measured | against | ratio | wanted | |")
-    print("|---|---|---|---|---|---|")
+    print("| what | measured | against | ratio | by processor time | wanted | |")
+    print("|---|---|---|---|---|---|---|")
     for one in results:
         against = f"{number(one['other'])} {one['other_is']}" if one[
             "other_is"] else ""
         print(f"| {one['name']} | {number(one['value'])} {one['unit']} | "
               f"{against} | {number(one['ratio'])} | "
+              f"{number(one['processor_ratio'])} | "
               f"{'<=' if one['at_most'] else '>='} {one['want']} | "
               f"{ {None: '', True: 'yes', False: 'no'}[one['met']] } |")
 
