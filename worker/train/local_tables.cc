@@ -71,7 +71,7 @@ void LocalTables::ForEachRun(Table* table, absl::Span<const Key> keys,
       stripe.rows.prefetch(keys[end]);
       ++end;
     }
-    visit(&stripe, begin, end);
+    visit(&stripe.rows, begin, end);
     begin = end;
   }
 }
@@ -79,37 +79,32 @@ void LocalTables::ForEachRun(Table* table, absl::Span<const Key> keys,
 void LocalTables::Apply(const TablePush& push, Table* table) {
   const OptimizerSpec& optimizer = table->spec.optimizer;
   const bool adagrad = optimizer.kind == OptimizerKind::kAdagrad;
-  ForEachRun(table, push.keys,
-             [&](Stripe* stripe, size_t begin,
-                 size_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(stripe->mu) {
-               for (size_t i = begin; i < end; ++i) {
-                 Row& row = stripe->rows[push.keys[i]];
-                 // In double, rounded once, as the servers do (server/update).
-                 const double g = push.values[i];
-                 double rate = optimizer.learning_rate;
-                 if (adagrad) {
-                   const double squares = double(row.squares) + g * g;
-                   const double scale = std::sqrt(squares) + optimizer.epsilon;
-                   rate = scale > 0 ? rate / scale : 0.0;
-                   row.squares = static_cast<float>(squares);
-                 }
-                 row.weight = static_cast<float>(double(row.weight) - rate * g);
-               }
-             });
+  ForEachRun(table, push.keys, [&](Rows* rows, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      Row& row = (*rows)[push.keys[i]];
+      // In double, rounded once, as the servers do (server/update).
+      const double g = push.values[i];
+      double rate = optimizer.learning_rate;
+      if (adagrad) {
+        const double squares = double(row.squares) + g * g;
+        const double scale = std::sqrt(squares) + optimizer.epsilon;
+        rate = scale > 0 ? rate / scale : 0.0;
+        row.squares = static_cast<float>(squares);
+      }
+      row.weight = static_cast<float>(double(row.weight) - rate * g);
+    }
+  });
 }
 
 void LocalTables::Read(absl::Span<const Key> keys, Table* table,
                        std::vector<float>* rows) {
   rows->resize(keys.size());
-  ForEachRun(table, keys,
-             [&](Stripe* stripe, size_t begin, size_t end)
-                 ABSL_EXCLUSIVE_LOCKS_REQUIRED(stripe->mu) {
-                   for (size_t i = begin; i < end; ++i) {
-                     const auto row = stripe->rows.find(keys[i]);
-                     if (row != stripe->rows.end())
-                       (*rows)[i] = row->second.weight;
-                   }
-                 });
+  ForEachRun(table, keys, [&](Rows* there, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const auto row = there->find(keys[i]);
+      if (row != there->end()) (*rows)[i] = row->second.weight;
+    }
+  });
 }
 
 }  // namespace seraph

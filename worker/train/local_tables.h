@@ -42,9 +42,10 @@ class LocalTables {
     float weight = 0;
     float squares = 0;  // adagrad's slot.
   };
+  using Rows = absl::flat_hash_map<Key, Row>;
   struct Stripe {
     Mutex mu;
-    absl::flat_hash_map<Key, Row> rows ABSL_GUARDED_BY(mu);
+    Rows rows ABSL_GUARDED_BY(mu);
   };
   struct Table {
     TableSpec spec;
@@ -53,8 +54,8 @@ class LocalTables {
 
   explicit LocalTables(std::vector<TableSpec> tables);
 
-  // Calls `visit(stripe, begin, end)`, with its lock held, for each run of keys
-  // under one lock. Their rows are on their way from memory then.
+  // Calls `visit(rows, begin, end)`, with their lock held, for each run of keys
+  // under one lock. What it looks for is on its way from memory then.
   template <typename Visit>
   static void ForEachRun(Table* table, absl::Span<const Key> keys, Visit visit);
   static void Apply(const TablePush& push, Table* table);
