@@ -44,6 +44,7 @@ std::optional<SlotRef> SharedSender::Write(
   const SlotRef slot{.offset = *offset, .length = bytes, .request = ++written_};
   char* to = BeginWriting(*segment_, slot);
   for (const absl::string_view piece : pieces) {
+    if (piece.empty()) continue;
     std::memcpy(to, piece.data(), piece.size());
     to += piece.size();
   }
