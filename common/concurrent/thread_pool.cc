@@ -1,6 +1,5 @@
 #include "common/concurrent/thread_pool.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -46,12 +45,7 @@ void ThreadPool::Schedule(absl::AnyInvocable<void()> work) {
 void ThreadPool::Run(const std::string& name, int nice) {
   NameThisThread(name);
   // Of this thread alone: that is what it means to Linux.
-  if (nice > getpriority(PRIO_PROCESS, 0)) {
-    setpriority(PRIO_PROCESS, 0, nice);
-    // Nor does it interrupt others when what it waited for has come.
-    const sched_param unused{};
-    sched_setscheduler(0, SCHED_BATCH, &unused);
-  }
+  if (nice > getpriority(PRIO_PROCESS, 0)) setpriority(PRIO_PROCESS, 0, nice);
   while (true) {
     absl::AnyInvocable<void()> work;
     {

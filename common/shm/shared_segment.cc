@@ -100,7 +100,8 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(
     return another();
   }
   SERAPH_ASSIGN_OR_RETURN(char* const data, Map(fd.get(), name.bytes));
-  auto segment = absl::WrapUnique(new SharedSegment(name, std::move(fd), data));
+  // The mapping needs no descriptor; only the maker's is looked for.
+  auto segment = absl::WrapUnique(new SharedSegment(name, UniqueFd(), data));
   const Head expected = HeadOf(name);
   if (std::memcmp(data, &expected, sizeof(expected)) != 0) return another();
   return segment;

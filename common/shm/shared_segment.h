@@ -74,7 +74,7 @@ class SharedSegment {
       : name_(name), fd_(std::move(fd)), data_(data) {}
 
   const SegmentName name_;
-  const UniqueFd fd_;
+  const UniqueFd fd_;  // Of the maker.
   char* const data_;
 };
 

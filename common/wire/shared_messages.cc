@@ -22,9 +22,11 @@ static_assert(v1::SharedEnvelope::kSlotFieldNumber == 21);
 
 bool IsEnvelope(const ByteSlices& message) {
   if (message.size() < 2) return false;
-  std::string tag;
-  SliceReader(message).AppendTo(2, &tag);
-  return tag == kSegmentTag || tag == kSlotTag;
+  const absl::string_view first = message.pieces()[0];
+  const char tag[] = {first[0],
+                      first.size() > 1 ? first[1] : message.pieces()[1][0]};
+  const absl::string_view found(tag, sizeof(tag));
+  return found == kSegmentTag || found == kSlotTag;
 }
 
 SegmentName FromProto(const v1::SharedSegment& segment) {

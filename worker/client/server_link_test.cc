@@ -10,9 +10,11 @@
 
 #include "common/concurrent/mutex.h"
 #include "common/concurrent/notification.h"
+#include "common/rpc/byte_buffer.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/rpc_server.h"
 #include "common/wire/exchange_bulk.h"
+#include "common/wire/shared_messages.h"
 #include "gtest/gtest.h"
 #include "proto/parameters.grpc.pb.h"
 
@@ -146,6 +148,93 @@ TEST(ServerLinkTest, RequestsThatWaitLeaveTogether) {
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
   EXPECT_LT(server.messages(), 2500);
+}
+
+// As EchoServer; takes and makes messages in memory that the client shares.
+class SharingServer final : public grpc::CallbackGenericService {
+ public:
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    return new Stream(this);
+  }
+
+  // Bytes of the largest message that went through the stream, either way.
+  size_t largest() const { return largest_; }
+  void Forget() { largest_ = 0; }
+
+ private:
+  class Stream final : public grpc::ServerGenericBidiReactor {
+   public:
+    explicit Stream(SharingServer* server) : server_(*server) {
+      StartRead(&request_);
+    }
+    void OnReadDone(bool ok) override {
+      if (!ok) return;
+      server_.Saw(request_.Length());
+      auto request = requests_.Unwrap(*ToSlices(request_));
+      request_.Clear();
+      ASSERT_TRUE(request.ok()) << request.status();
+      if (!request->has_value()) {
+        replies_ = SharedMessageWriter(requests_.TakeSender());
+        return StartRead(&request_);
+      }
+      v1::ExchangeRequest batch;
+      ASSERT_TRUE(batch.ParseFromString((*request)->ToString()));
+      v1::ExchangeReply all;
+      for (const v1::ExchangeRequest& one : batch.batch()) {
+        v1::ExchangeReply* reply = all.add_batch();
+        reply->set_number(one.number());
+        reply->mutable_pull()->set_values(one.pull().keys());
+      }
+      MessageWriter reply;
+      reply.Head(all);
+      reply_ = ToByteBuffer(replies_.Wrap(std::move(reply)));
+      server_.Saw(reply_.Length());
+      StartWrite(&reply_);
+    }
+    void OnWriteDone(bool ok) override {
+      if (ok) StartRead(&request_);
+    }
+    void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+   private:
+    SharingServer& server_;
+    SharedMessageReader requests_{/*may_open=*/true};
+    SharedMessageWriter replies_;
+    grpc::ByteBuffer request_, reply_;
+  };
+
+  void Saw(size_t bytes) { largest_ = std::max<size_t>(largest_, bytes); }
+
+  std::atomic<size_t> largest_ = 0;
+};
+
+TEST(ServerLinkTest, LargeMessagesLieInSharedMemory) {
+  SharingServer sharing;
+  auto server = RpcServer::Start({.other_methods = &sharing}, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  {
+    ServerLink link(MakeChannel((*server)->address(), {}), 64 << 20,
+                    ServerLink::SharedEnds{.ours = 1, .server = 2});
+    // When this is answered the server has opened what it was offered.
+    const std::vector<std::shared_ptr<v1::ExchangeRequest>> first = {Pull("a")};
+    SendAll(&link, first);
+    sharing.Forget();
+    for (size_t i = 0; i < 50; ++i) {
+      const std::vector<std::shared_ptr<v1::ExchangeRequest>> one = {
+          Pull(std::string(100'000 + i * 50'000, 'a' + i % 26))};
+      const std::vector<Reply> replies = SendAll(&link, one);
+      ASSERT_TRUE(replies[0].ok()) << replies[0].status();
+      EXPECT_TRUE(replies[0]
+                      ->Bulk(kPulledValues, replies[0]->head.pull().values())
+                      .ToString() == one[0]->pull().keys())
+          << i;
+    }
+    EXPECT_GT(sharing.largest(), 0);
+    EXPECT_LT(sharing.largest(), 100) << "none went through the stream";
+  }
+  (*server)->Shutdown(absl::ZeroDuration());
 }
 
 // Answers with bytes that are no message.
