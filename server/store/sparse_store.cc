@@ -198,8 +198,8 @@ class SparseStore final : public RowStore {
   }
 
   // A segment has room for 3 % more rows at least when it is made, or there
-  // would soon be a next time. New keys would be cheaper with more, but a daemon
-  // with 20 million of them then needs more than 1.35 times their bytes.
+  // would soon be a next time. With more, new keys would be cheaper, and memory
+  // dearer: it is to stay below 1.35 times the rows' bytes.
   static size_t WithRoom(size_t rows) { return rows + rows / 32; }
 
   void AddSegment(size_t at, Key bound) {
