@@ -12,6 +12,7 @@
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/key_encoding.h"
 #include "common/wire/table_codec.h"
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
@@ -435,6 +436,64 @@ TEST_F(ParameterServiceTest, TheStreamAnswersInTheOrderOfReadiness) {
   EXPECT_EQ(reply.error_code(), grpc::NOT_FOUND);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ParameterServiceTest, KeysComeInAnyForm) {
+  ASSERT_THAT(Assign(Order("asp", SumTable())), IsOk());
+  ASSERT_THAT(Begin(0), IsOk());
+  const std::vector<Key> keys = {5, 9, 300, 70'000};
+  const std::vector<KeyForm> forms = {KeyForm::kRaw64, KeyForm::kOffset32,
+                                      KeyForm::kDelta};
+  for (size_t step = 0; step < forms.size(); ++step) {
+    v1::PushRequest push = Push(0, step, 1);
+    push.clear_keys();
+    v1::PushPart* part = push.mutable_parts(0);
+    part->set_key_count(keys.size());
+    part->set_encoding(EncodingOf(forms[step]));
+    part->set_first_key(5);
+    AppendKeys(forms[step], keys, push.mutable_keys());
+    part->set_key_bytes(push.keys().size());
+    AppendKeys(KeyForm::kRaw64, {kMaxKey}, push.mutable_keys());
+    push.mutable_values()->resize(5 * sizeof(float));
+    const std::vector<float> ones(5, 1);
+    std::memcpy(push.mutable_values()->data(), ones.data(), 20);
+    const auto pushed = DoPush(push);
+    ASSERT_THAT(pushed, IsOk());
+    EXPECT_EQ(pushed->results(0).code(), v1::PART_OK)
+        << pushed->results(0).message();
+
+    v1::PullRequest pull = Pull(0, step + 1);
+    pull.set_keys(push.keys());
+    pull.mutable_parts(0)->set_key_count(keys.size());
+    pull.mutable_parts(0)->set_encoding(part->encoding());
+    pull.mutable_parts(0)->set_first_key(5);
+    pull.mutable_parts(0)->set_key_bytes(part->key_bytes());
+    const auto pulled = DoPull(pull);
+    ASSERT_THAT(pulled, IsOk());
+    EXPECT_EQ(Floats(pulled->values()),
+              std::vector<float>(5, static_cast<float>(step + 1)));
+  }
+
+  // Keys that are none are refused, where they are; the other part is taken.
+  for (const std::string& bytes :
+       {std::string("\0\x80", 2), std::string("\xff\xff\xff\xff\x0f", 5)}) {
+    v1::PushRequest push = Push(0, forms.size(), 1);
+    push.mutable_parts(0)->set_encoding(v1::KEY_ENCODING_DELTA);
+    push.mutable_parts(0)->set_key_bytes(bytes.size());
+    push.mutable_parts(0)->set_first_key(kMaxKey - 1);
+    push.set_keys(bytes + push.keys().substr(8));
+    const auto pushed = DoPush(push);
+    ASSERT_THAT(pushed, IsOk());
+    EXPECT_EQ(pushed->results(0).code(), v1::PART_INVALID);
+    EXPECT_EQ(pushed->results(1).code(), v1::PART_OK);
+  }
+  // Fewer bytes than were said: the message contradicts itself.
+  v1::PushRequest push = Push(0, forms.size(), 1);
+  push.mutable_parts(0)->set_encoding(v1::KEY_ENCODING_DELTA);
+  push.mutable_parts(0)->set_key_bytes(4'000'000'000);
+  EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
+  push.mutable_parts(0)->set_encoding(static_cast<v1::KeyEncoding>(77));
+  EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(ParameterServiceTest, ManyRequestsMayGoAsOneMessage) {

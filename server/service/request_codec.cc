@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/key_encoding.h"
 #include "common/wire/slice_values.h"
 #include "server/service/ledger_codec.h"
 
@@ -21,12 +22,17 @@ class Tail {
 
   template <typename T>
   absl::Status Take(size_t count, const char* field, std::vector<T>* out) {
-    if (count > reader_.left() / sizeof(T)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the field '", field,
-                       "' is shorter than its parts say (", size_, " bytes)"));
-    }
+    if (count > reader_.left() / sizeof(T)) return TooShort(field);
     TakeValues(count, &reader_, out);
+    return absl::OkStatus();
+  }
+
+  // Keys in a form of `bytes`. What is wrong with the keys alone is told in
+  // `*wrong`.
+  absl::Status TakeKeys(KeyForm form, Key first, size_t count, size_t bytes,
+                        std::vector<Key>* keys, absl::Status* wrong) {
+    if (bytes > reader_.left()) return TooShort("keys");
+    *wrong = seraph::TakeKeys(form, first, count, bytes, &reader_, keys);
     return absl::OkStatus();
   }
 
@@ -38,9 +44,23 @@ class Tail {
   }
 
  private:
+  absl::Status TooShort(const char* field) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the field '", field, "' is shorter than its parts say (",
+                     size_, " bytes)"));
+  }
+
   const size_t size_;
   SliceReader reader_;
 };
+
+// A part that cannot be what it says.
+template <typename Message>
+void Refuse(std::string why, DecodedPart<Message>* decoded) {
+  decoded->actor = nullptr;
+  decoded->refusal.outcome = {.code = PartCode::kInvalid,
+                              .message = std::move(why)};
+}
 
 // Takes a part's keys and finds its partition; `out` is the keys' place in
 // the message of `decoded`.
@@ -55,12 +75,20 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
                                 part.partition(), " is not on this server")};
     decoded->refusal.epoch = job.EpochSeen(part.table(), part.partition());
   }
-  if (part.encoding() == v1::KEY_ENCODING_RAW64) {
-    return keys->Take(part.key_count(), "keys", &decoded->message.keys);
-  }
-  if (part.encoding() != v1::KEY_ENCODING_RANGE) {
+  const std::optional<KeyForm> form = FormOf(part.encoding());
+  if (!form.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown key encoding ", part.encoding()));
+  }
+  if (*form != KeyForm::kRange) {
+    absl::Status wrong;
+    SERAPH_RETURN_IF_ERROR(keys->TakeKeys(*form, part.first_key(),
+                                          part.key_count(), KeyBytesOf(part),
+                                          &decoded->message.keys, &wrong));
+    if (!wrong.ok() && decoded->actor != nullptr) {
+      Refuse(std::string(wrong.message()), decoded);
+    }
+    return absl::OkStatus();
   }
   if (decoded->actor == nullptr || part.key_count() == 0) {
     return absl::OkStatus();
@@ -69,12 +97,10 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
   const KeyRange& range = decoded->actor->range();
   if (!range.Contains(part.first_key()) ||
       part.key_count() - 1 > range.last - part.first_key()) {
-    decoded->actor = nullptr;
-    decoded->refusal.outcome = {
-        .code = PartCode::kInvalid,
-        .message = absl::StrCat(part.key_count(), " keys from ",
-                                part.first_key(), ": the partition holds ",
-                                range.first, " to ", range.last)};
+    Refuse(
+        absl::StrCat(part.key_count(), " keys from ", part.first_key(),
+                     ": the partition holds ", range.first, " to ", range.last),
+        decoded);
     return absl::OkStatus();
   }
   decoded->message.keys.resize(part.key_count());

@@ -2,20 +2,9 @@
 
 #include <utility>
 
-#include "common/base/key.h"
+#include "common/wire/key_encoding.h"
 
 namespace seraph {
-namespace {
-
-template <typename Part>
-size_t KeyBytes(const Part& part) {
-  return part.encoding() == v1::KEY_ENCODING_RAW64
-             ? part.key_count() * sizeof(Key)
-             : 0;
-}
-
-}  // namespace
-
 void RequestWriter::MakeRoom(size_t bytes) {
   if (bytes_ > 0 && bytes_ + bytes > limits_.message_bytes) Flush();
   bytes_ += bytes;
@@ -98,7 +87,7 @@ void ForEachPart(
   absl::string_view values = push.values();
   for (int i = 0; i < push.parts_size(); ++i) {
     const v1::PushPart& part = push.parts(i);
-    const size_t key_bytes = KeyBytes(part);
+    const size_t key_bytes = KeyBytesOf(part);
     const size_t value_bytes =
         part.key_count() * width(part.table()) * sizeof(float);
     visit(i, {&part, keys.substr(0, key_bytes), values.substr(0, value_bytes)});
@@ -113,7 +102,7 @@ void ForEachPart(
         visit) {
   absl::string_view keys = pull.keys();
   for (int i = 0; i < pull.parts_size(); ++i) {
-    const size_t key_bytes = KeyBytes(pull.parts(i));
+    const size_t key_bytes = KeyBytesOf(pull.parts(i));
     visit(i, {&pull.parts(i), keys.substr(0, key_bytes), {}});
     keys.remove_prefix(key_bytes);
   }

@@ -4,23 +4,10 @@
 #include <string>
 
 #include "common/status/status_macros.h"
+#include "common/wire/key_encoding.h"
 
 namespace seraph {
 namespace {
-
-// Sets a part's keys: as a range where they are one, else as bytes.
-template <typename Part>
-void SetKeys(absl::Span<const Key> keys, Part* part, std::string* bytes) {
-  part->set_key_count(keys.size());
-  if (!keys.empty() && keys.back() - keys.front() == keys.size() - 1) {
-    part->set_encoding(v1::KEY_ENCODING_RANGE);
-    part->set_first_key(keys.front());
-  } else {
-    part->set_encoding(v1::KEY_ENCODING_RAW64);
-    bytes->append(reinterpret_cast<const char*>(keys.data()),
-                  keys.size() * sizeof(Key));
-  }
-}
 
 template <typename Part>
 void SetPlace(const PartitionPlacement& placement, Part* part) {

@@ -1,12 +1,14 @@
 // A rank's messages while partitions move from server to server.
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
+#include "common/wire/key_encoding.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/client/refusal.h"
@@ -130,16 +132,18 @@ class TableClientMovesTest : public ::testing::Test {
   template <typename Request>
   static std::vector<Key> KeysOf(const Request& request) {
     std::vector<Key> keys;
-    size_t at = 0;
+    SliceReader reader(ByteSlices(request.keys(), nullptr));
     for (const auto& part : request.parts()) {
-      for (uint32_t i = 0; i < part.key_count(); ++i) {
-        Key key = part.first_key() + i;
-        if (part.encoding() == v1::KEY_ENCODING_RAW64) {
-          std::memcpy(&key, request.keys().data() + at, sizeof(key));
-          at += sizeof(key);
-        }
-        keys.push_back(key);
+      const std::optional<KeyForm> form = FormOf(part.encoding());
+      std::vector<Key> some(part.key_count());
+      if (form == KeyForm::kRange) {
+        std::iota(some.begin(), some.end(), part.first_key());
+      } else {
+        EXPECT_TRUE(TakeKeys(*form, part.first_key(), part.key_count(),
+                             KeyBytesOf(part), &reader, &some)
+                        .ok());
       }
+      keys.insert(keys.end(), some.begin(), some.end());
     }
     return keys;
   }
@@ -432,7 +436,7 @@ TEST_F(TableClientMovesTest, AllChunksOfAnUnfinishedEntryMove) {
 }
 
 TEST_F(TableClientMovesTest, ALargePushTravelsApartFromThePull) {
-  Make({.fused_push_bytes = 32});
+  Make({.fused_push_bytes = 16});
   for (const auto& one : Start({1, 2, 4, 30, 35})) {
     EXPECT_NE(one.request->body_case(), v1::ExchangeRequest::kPushPull);
   }
