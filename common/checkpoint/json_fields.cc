@@ -96,6 +96,10 @@ const Json* JsonFields::Find(const std::string& key) {
   return nullptr;
 }
 
+bool JsonFields::Has(const std::string& key) const {
+  return object_.contains(key);
+}
+
 std::string JsonFields::PathOf(const std::string& key) const {
   if (path_.empty()) return key.empty() ? "the document" : key;
   return key.empty() ? path_ : absl::StrCat(path_, ".", key);

@@ -31,6 +31,9 @@ class JsonFields {
   void Get(const std::string& key, uint64_t* to);
   void Get(const std::string& key, uint32_t* to);
 
+  // Whether the key is there, for one that need not be.
+  bool Has(const std::string& key) const;
+
   // Calls `read` with the object.
   void Object(const std::string& key,
               const std::function<void(JsonFields& fields)>& read);

@@ -33,6 +33,8 @@ CheckpointManifest Example() {
   w.width = 3;
   w.partitions = 2;
   w.seed = ~uint64_t{0};
+  w.admit_after = 4;
+  w.expire_after_epochs = 5;
   w.initializer = {InitializerKind::kNormal, 0.1, 1.0 / 3};
   w.optimizer.kind = OptimizerKind::kAdamw;
   w.optimizer.learning_rate = 1e-300;

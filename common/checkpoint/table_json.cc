@@ -79,6 +79,8 @@ Json TableToJson(const TableSpec& table) {
               {"scramble", table.scramble},
               {"partitions", table.partitions},
               {"seed", table.seed},
+              {"admit_after", table.admit_after},
+              {"expire_after_epochs", table.expire_after_epochs},
               {"initializer",
                {{"kind", NameOf(kInitializers, table.initializer.kind)},
                 {"mean", table.initializer.mean},
@@ -114,6 +116,11 @@ void ReadTable(JsonFields& fields, TableSpec* table) {
   fields.Get("scramble", &table->scramble);
   fields.Get("partitions", &table->partitions);
   fields.Get("seed", &table->seed);
+  // Earlier versions did not write them.
+  if (fields.Has("admit_after")) fields.Get("admit_after", &table->admit_after);
+  if (fields.Has("expire_after_epochs")) {
+    fields.Get("expire_after_epochs", &table->expire_after_epochs);
+  }
   fields.Object("initializer", [&](JsonFields& of) {
     GetName(of, "kind", kInitializers, &table->initializer.kind);
     of.Get("mean", &table->initializer.mean);

@@ -120,6 +120,27 @@ void VisitTables(Section& section, const ModelSpec& model, TablesSpec* tables) {
            "Sparse tables: mixes keys before they are cut into ranges, so that "
            "neighbouring hot keys lie apart.")
       .Bind(&tables->scramble);
+  section
+      .Key("admit_after",
+           "Sparse tables: a key comes into being when it is pushed for this "
+           "many times, once for each rank and clock; what was pushed to it "
+           "before is dropped.")
+      .Between(1, 255)
+      .Bind(&tables->admit_after);
+  section
+      .Key(
+          "expire_after_epochs",
+          "Sparse tables: at the end of an epoch, the keys go to which nothing "
+          "was pushed for this many epochs. 0: none.")
+      .Bind(&tables->expire_after_epochs);
+  if (model.keys.has_value() && tables->admit_after > 1) {
+    section.Complain("admit_after",
+                     "is for sparse tables: model.keys makes dense ones");
+  }
+  if (model.keys.has_value() && tables->expire_after_epochs > 0) {
+    section.Complain("expire_after_epochs",
+                     "is for sparse tables: model.keys makes dense ones");
+  }
   if (tables->scramble && model.keys.has_value()) {
     section.Complain("scramble",
                      "is for sparse tables: model.keys makes dense ones");

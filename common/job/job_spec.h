@@ -76,8 +76,10 @@ struct TrainSpec {
 struct TablesSpec {
   std::optional<uint32_t> partitions;  // Per table; unset: the cluster's.
   uint32_t replicas = 1;
-  uint32_t min_in_sync = 1;  // <= replicas.
-  bool scramble = false;     // Of sparse tables.
+  uint32_t min_in_sync = 1;          // <= replicas.
+  bool scramble = false;             // Of sparse tables.
+  uint32_t admit_after = 1;          // Of sparse tables, 1..255.
+  uint32_t expire_after_epochs = 0;  // Of sparse tables; 0: never.
 
   friend bool operator==(const TablesSpec&, const TablesSpec&) = default;
 };

@@ -162,6 +162,10 @@ JobSpec DrawJob(uint64_t seed) {
   if (dice.Flip()) job.sync.combine = Combine::kSum;
   if (dice.Flip()) job.tables.partitions = 1 + dice.Below(4096);
   job.tables.scramble = !job.model.keys.has_value() && dice.Flip();
+  if (!job.model.keys.has_value()) {
+    job.tables.admit_after = 1 + dice.Below(255);
+    job.tables.expire_after_epochs = dice.Below(5);
+  }
   if (dice.Flip()) job.init_model = dice.Text();
   job.output_directory = dice.Text();
   return job;

@@ -223,6 +223,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ScrambledDense",
             {"tables.scramble=true", "model.keys=5"},
             "is for sparse tables: model.keys makes dense ones"},
+        Bad{"FilteredDense",
+            {"tables.admit_after=2", "model.keys=5"},
+            "is for sparse tables: model.keys makes dense ones"},
+        Bad{"ExpiringDense",
+            {"tables.expire_after_epochs=1", "model.keys=5"},
+            "is for sparse tables: model.keys makes dense ones"},
         Bad{"NoStallTimeout",
             {"train.stall_timeout=600"},
             "expected a duration such as 500ms, 5s or 2m, got '600': add a "

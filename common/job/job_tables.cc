@@ -37,6 +37,11 @@ absl::StatusOr<std::vector<TableSpec>> JobTables(
     table.scramble = job.tables.scramble && part.kind == TableKind::kSparse;
     table.partitions = job.tables.partitions.value_or(default_partitions);
     table.seed = job.seed;
+    // A bias is in every example.
+    if (part.kind == TableKind::kSparse && !part.is_bias) {
+      table.admit_after = job.tables.admit_after;
+      table.expire_after_epochs = job.tables.expire_after_epochs;
+    }
     table.initializer = part.initializer;
     table.optimizer = job.train.optimizer;
     if (part.is_bias && model.bias == BiasKind::kFree) {

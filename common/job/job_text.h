@@ -67,6 +67,8 @@ tables:
   replicas: 3
   min_in_sync: 2
   scramble: false
+  admit_after: 1
+  expire_after_epochs: 0
 checkpoint: {directory: ckpt, every_epochs: 2, every_clocks: 500, keep: 4}
 init: {model: ../old/model}
 output: {directory: /tmp/out dir}

@@ -87,6 +87,12 @@ struct TableSpec {
   bool scramble = false;    // sparse: ranges are over Scramble(key).
   uint32_t partitions = 1;  // >= 1, at most the number of blocks.
   uint64_t seed = 1;
+  // sparse: a key comes into being when it is pushed for the n-th time, 1..255;
+  // until then what is pushed to it is dropped.
+  uint32_t admit_after = 1;
+  // sparse: at the end of an epoch the keys go that were pushed last this many
+  // epochs ago or earlier; 0: none.
+  uint32_t expire_after_epochs = 0;
   InitializerSpec initializer;
   OptimizerSpec optimizer;
   ScheduleSpec schedule;

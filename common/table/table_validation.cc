@@ -150,6 +150,16 @@ absl::Status ValidateTable(const TableSpec& table) {
   if (table.kind == TableKind::kDense) {
     if (table.keys == 0) findings.Add("keys: a dense table needs at least 1");
     if (table.scramble) findings.Add("scramble: is for sparse tables only");
+    if (table.admit_after != 1) {
+      findings.Add("admit_after: is for sparse tables only");
+    }
+    if (table.expire_after_epochs != 0) {
+      findings.Add("expire_after_epochs: is for sparse tables only");
+    }
+  }
+  if (table.admit_after == 0 || table.admit_after > 255) {
+    findings.Add(
+        absl::StrCat("admit_after: ", table.admit_after, " is not in 1..255"));
   }
   if (table.width == 0 || table.width > kMaxTableWidth) {
     findings.Add(

@@ -1,5 +1,7 @@
 #include "common/wire/table_codec.h"
 
+#include <algorithm>
+
 #include "common/status/status_macros.h"
 #include "common/wire/enum_names.h"
 
@@ -131,6 +133,8 @@ void ToProto(const TableSpec& spec, v1::TableSpec* message) {
   message->set_scramble(spec.scramble);
   message->set_partitions(spec.partitions);
   message->set_seed(spec.seed);
+  message->set_admit_after(spec.admit_after);
+  message->set_expire_after_epochs(spec.expire_after_epochs);
   ToProto(spec.initializer, message->mutable_initializer());
   ToProto(spec.optimizer, message->mutable_optimizer());
   ToProto(spec.schedule, message->mutable_schedule());
@@ -145,6 +149,9 @@ absl::StatusOr<TableSpec> FromProto(const v1::TableSpec& message) {
   spec.scramble = message.scramble();
   spec.partitions = message.partitions();
   spec.seed = message.seed();
+  // Daemons of an earlier version know of no other than 1.
+  spec.admit_after = std::max<uint32_t>(1, message.admit_after());
+  spec.expire_after_epochs = message.expire_after_epochs();
   SERAPH_ASSIGN_OR_RETURN(spec.initializer, FromProto(message.initializer()));
   SERAPH_ASSIGN_OR_RETURN(spec.optimizer, FromProto(message.optimizer()));
   SERAPH_ASSIGN_OR_RETURN(spec.schedule, FromProto(message.schedule()));

@@ -9,7 +9,10 @@
 namespace seraph {
 namespace {
 
+// 2 has sightings; without them, it is 1, which is all that earlier versions
+// know.
 constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersionWithSightings = 2;
 
 void AppendRecords(const std::vector<LedgerRecord>& records, std::string* to) {
   AppendLittleEndian<uint32_t>(records.size(), to);
@@ -52,7 +55,8 @@ bool TakeAll(absl::string_view from, PartitionCut* cut) {
   uint32_t version = 0;
   uint32_t ranks = 0;
   uint32_t sessions = 0;
-  if (!TakeLittleEndian(&from, &version) || version != kVersion ||
+  if (!TakeLittleEndian(&from, &version) ||
+      (version != kVersion && version != kVersionWithSightings) ||
       !TakeLittleEndian(&from, &cut->skipped_rows) ||
       !TakeCount(&from, 8, &ranks)) {
     return false;
@@ -70,6 +74,14 @@ bool TakeAll(absl::string_view from, PartitionCut* cut) {
     TakeLittleEndian(&from, &session);
     TakeLittleEndian(&from, &cut->sessions[session]);
   }
+  if (version == kVersionWithSightings) {
+    uint32_t sightings = 0;
+    if (!TakeCount(&from, sizeof(Key) + 1, &sightings)) return false;
+    cut->sightings.keys.resize(sightings);
+    cut->sightings.counts.resize(sightings);
+    TakeLittleEndian(&from, absl::MakeSpan(cut->sightings.keys));
+    TakeLittleEndian(&from, absl::MakeSpan(cut->sightings.counts));
+  }
   return from.empty();
 }
 
@@ -77,7 +89,9 @@ bool TakeAll(absl::string_view from, PartitionCut* cut) {
 
 std::string EncodeCutState(const PartitionCut& cut) {
   std::string bytes;
-  AppendLittleEndian(kVersion, &bytes);
+  const Sightings& sightings = cut.sightings;
+  AppendLittleEndian(sightings.keys.empty() ? kVersion : kVersionWithSightings,
+                     &bytes);
   AppendLittleEndian(cut.skipped_rows, &bytes);
   AppendLittleEndian<uint32_t>(cut.ranks.size(), &bytes);
   for (const RankCut& rank : cut.ranks) {
@@ -88,6 +102,11 @@ std::string EncodeCutState(const PartitionCut& cut) {
   for (const auto& [session, number] : cut.sessions) {
     AppendLittleEndian(session, &bytes);
     AppendLittleEndian(number, &bytes);
+  }
+  if (!sightings.keys.empty()) {
+    AppendLittleEndian<uint32_t>(sightings.keys.size(), &bytes);
+    AppendLittleEndian(absl::MakeConstSpan(sightings.keys), &bytes);
+    AppendLittleEndian(absl::MakeConstSpan(sightings.counts), &bytes);
   }
   return bytes;
 }

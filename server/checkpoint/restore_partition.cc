@@ -135,6 +135,17 @@ class Restorer {
     if (target_.range.Contains(part.range.first)) {
       cut.skipped_rows += state->skipped_rows;
     }
+    for (size_t i = 0; i < state->sightings.keys.size(); ++i) {
+      const Key key = state->sightings.keys[i];
+      if (!part.range.Contains(key) ||
+          (!cut.sightings.keys.empty() && key <= cut.sightings.keys.back())) {
+        return Contradiction(
+            absl::StrCat(file, " counts pushes of keys that cannot be"));
+      }
+      if (!target_.range.Contains(key)) continue;
+      cut.sightings.keys.push_back(key);
+      cut.sightings.counts.push_back(state->sightings.counts[i]);
+    }
     for (const auto& [session, number] : state->sessions) {
       uint64_t& last = cut.sessions[session];
       last = std::max(last, number);

@@ -128,6 +128,8 @@ class Partitions {
     }
     cut.sessions = {{17, 3 + partition}, {100 + partition, 1}};
     cut.skipped_rows = 10 + partition;
+    const Key first = all_[partition].range.first;
+    cut.sightings = {{first, first + 3}, {1, 7}};
     return cut;
   }
 
@@ -270,6 +272,12 @@ TEST_P(RestorePartitionTest, WhatIsNoRowComesBackOnce) {
   Step(1);
   const CheckpointManifest manifest = partitions_.Cut(1, 0);
   const PartitionCut ledger = partitions_.CutOf(0);
+  Sightings all;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Sightings some = partitions_.CutOf(i).sightings;
+    all.keys.insert(all.keys.end(), some.keys.begin(), some.keys.end());
+    all.counts.insert(all.counts.end(), some.counts.begin(), some.counts.end());
+  }
   for (const uint32_t count : {1, 2, 3, 5}) {
     SCOPED_TRACE(count);
     ASSERT_THAT(partitions_.Restore(manifest, count, /*bsp=*/true), IsOk());
@@ -288,6 +296,18 @@ TEST_P(RestorePartitionTest, WhatIsNoRowComesBackOnce) {
       }
     }
     EXPECT_EQ(skipped, 10 + 11 + 12);
+    // Each goes where its key is.
+    Sightings sightings;
+    for (size_t i = 0; i < partitions_.cuts().size(); ++i) {
+      const Sightings& some = partitions_.cuts()[i].sightings;
+      ASSERT_EQ(some.keys.size(), some.counts.size());
+      for (size_t j = 0; j < some.keys.size(); ++j) {
+        EXPECT_TRUE(partitions_.one(i).range.Contains(some.keys[j]));
+        sightings.keys.push_back(some.keys[j]);
+        sightings.counts.push_back(some.counts[j]);
+      }
+    }
+    EXPECT_EQ(sightings, all);
   }
   ASSERT_THAT(partitions_.Restore(manifest, 1, /*bsp=*/true), IsOk());
   EXPECT_EQ(

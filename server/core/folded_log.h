@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "server/core/log_record.h"
 #include "server/core/rank_progress.h"
+#include "server/core/sightings.h"
 #include "server/store/overwritten.h"
 #include "server/update/lazy_terms.h"
 
@@ -29,6 +30,8 @@ struct FoldedLog {
   std::map<uint64_t, uint64_t> sessions;  // Last number of each.
   LazySums sums;
   uint64_t skipped_rows = 0;
+  // In snapshots; PartitionState has them in another form.
+  Sightings sightings;
   // Table, key, clock and rank of the first value that was not finite.
   std::string failure;
 

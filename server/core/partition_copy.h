@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "server/core/log_record.h"
+#include "server/core/sightings.h"
 #include "server/store/row_store.h"
 #include "server/update/lazy_terms.h"
 
@@ -32,6 +33,7 @@ struct PartitionCut {
   std::vector<RankCut> ranks;
   std::map<uint64_t, uint64_t> sessions;  // Last number of each.
   uint64_t skipped_rows = 0;
+  Sightings sightings;
 
   friend bool operator==(const PartitionCut&, const PartitionCut&) = default;
 };

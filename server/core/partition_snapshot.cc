@@ -15,7 +15,7 @@
 namespace seraph {
 namespace {
 
-constexpr absl::string_view kMagic = "SRPHSNP1";
+constexpr absl::string_view kMagic = "SRPHSNP2";
 // What a rank takes at least.
 constexpr size_t kRankBytes = 45;
 constexpr size_t kGroup = 4096;  // Rows.
@@ -265,6 +265,11 @@ bool IsSound(const FoldedLog& folded, const PartitionOptions& options,
       return false;
     }
   }
+  const Sightings& sightings = folded.sightings;
+  if (sightings.counts.size() != sightings.keys.size() ||
+      !store.CheckKeys(sightings.keys).ok()) {
+    return false;
+  }
   const size_t width = options.table.width;
   const Overwritten& old = folded.overwritten;
   if (old.values.size() != old.keys.size() * width ||
@@ -317,6 +322,9 @@ Snapshot EncodeSnapshot(const PartitionState& state) {
   }
   to.Put(folded.sums);
   to.Number(folded.skipped_rows);
+  const Sightings sightings = state.sightings();
+  to.Array(sightings.keys);
+  to.Array(sightings.counts);
   to.Text(folded.failure);
   uint64_t waiting = 0;
   for (const auto& [clock, entries] : folded.waiting) waiting += entries.size();
@@ -368,6 +376,8 @@ absl::StatusOr<std::unique_ptr<PartitionState>> DecodeSnapshot(
   }
   folded.sums = from.TakeSums();
   folded.skipped_rows = from.Number<uint64_t>();
+  folded.sightings.keys = from.Array<Key>();
+  folded.sightings.counts = from.Array<uint8_t>();
   folded.failure = from.Text();
   for (size_t left = from.Length(1); left > 0 && from.ok(); --left) {
     EntryRecord entry = from.TakeEntry();

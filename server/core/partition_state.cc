@@ -1,6 +1,7 @@
 #include "server/core/partition_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "common/base/planted_bug.h"
 #include "common/table/partitioning.h"
 #include "server/core/peer_message.h"
+#include "server/update/expiring_rule.h"
 #include "server/update/schedule.h"
 #include "xxhash.h"
 
@@ -20,6 +22,20 @@ CombineKind CombineKindOf(const PartitionOptions& options) {
   }
   return options.sync.spec.combine == Combine::kMean ? CombineKind::kMean
                                                      : CombineKind::kSum;
+}
+
+// How many of the contributions have each key of their union.
+std::vector<uint8_t> Times(absl::Span<const Key> keys,
+                           absl::Span<const Contribution> by_rank) {
+  std::vector<uint8_t> times(keys.size());
+  for (const Contribution& contribution : by_rank) {
+    size_t i = 0;
+    for (const Key key : contribution.keys) {
+      while (keys[i] != key) ++i;
+      if (times[i] < std::numeric_limits<uint8_t>::max()) ++times[i];
+    }
+  }
+  return times;
 }
 
 }  // namespace
@@ -43,6 +59,10 @@ PartitionState::PartitionState(PartitionOptions options,
       store_(std::move(store)),
       folded_(std::move(folded)) {
   folded_.ranks.resize(options_.ranks);
+  if (options_.table.admit_after > 1) {
+    admission_.emplace(options_.table, store_->range());
+    admission_->Restore(std::exchange(folded_.sightings, {}));
+  }
   for (const auto& [clock, entries] : folded_.waiting) {
     for (const auto& [rank, entry] : entries) {
       waiting_bytes_ += BytesOf(*entry);
@@ -63,6 +83,7 @@ PartitionState::PartitionState(PartitionOptions options,
   }
   folded_.sessions = cut.sessions;
   folded_.sums = cut.sums;
+  if (admission_.has_value()) admission_->Restore(cut.sightings);
   folded_.skipped_rows = cut.skipped_rows;
   folded_.trained = true;
   FindSlowest();
@@ -72,7 +93,8 @@ PartitionState::PartitionState(PartitionOptions options,
 PartitionCut PartitionState::Cut() const {
   PartitionCut cut{.sums = folded_.sums,
                    .sessions = folded_.sessions,
-                   .skipped_rows = folded_.skipped_rows};
+                   .skipped_rows = folded_.skipped_rows,
+                   .sightings = sightings()};
   for (const RankProgress& rank : folded_.ranks) {
     cut.ranks.push_back({.clock = rank.next,
                          .ledger = rank.ledger,
@@ -174,6 +196,7 @@ void PartitionState::FoldEntry(RecordPtr shared) {
       rank.ledger.pop_back();
     }
   }
+  const uint32_t epoch = slowest_.epoch;
   FindSlowest();
 
   if (options_.sync.spec.mode == SyncMode::kBsp) {
@@ -181,15 +204,32 @@ void PartitionState::FoldEntry(RecordPtr shared) {
     folded_.waiting[record.clock].emplace(record.rank.rank, shared);
     ApplyCompleteClocks();
   } else if (!record.ends_epoch) {
-    Step(record.clock, record.keys, record.values,
+    Step(record.clock, record.keys, {}, record.values,
          absl::StrCat(" by rank ", record.rank.rank), nullptr);
   }
+  if (slowest_.epoch > epoch) EndEpoch();
+}
+
+void PartitionState::EndEpoch() {
+  const uint32_t epochs = options_.table.expire_after_epochs;
+  if (epochs > 0 && slowest_.epoch > epochs) {
+    const uint32_t first_kept = slowest_.epoch - epochs;
+    const uint32_t row_cells = store_->rule().row_cells();
+    store_->Remove([&](Key, const float* row) {
+      return EpochOfRow(row, row_cells) < first_kept;
+    });
+  }
+  if (admission_.has_value()) admission_->EndEpoch();
+}
+
+Sightings PartitionState::sightings() const {
+  return admission_.has_value() ? admission_->sightings() : Sightings{};
 }
 
 void PartitionState::FoldOne(const SessionRecord& record) {
   folded_.trained = true;
   folded_.sessions[record.session] = record.number;
-  Step(slowest_, record.keys, record.values,
+  Step(slowest_, record.keys, {}, record.values,
        absl::StrCat(" by session ", record.session), nullptr);
 }
 
@@ -232,16 +272,34 @@ void PartitionState::ApplyClock(Clock clock) {
   if (by_rank.empty()) return;  // Only marks that end the epoch: no step.
 
   const Combined combined = Combine(combine_, options_.table.width, by_rank);
-  Step(clock, combined.keys, combined.values, "", &folded_.overwritten);
+  Step(clock, combined.keys,
+       admission_.has_value() ? Times(combined.keys, by_rank)
+                              : std::vector<uint8_t>(),
+       combined.values, "", &folded_.overwritten);
 }
 
 void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
+                          absl::Span<const uint8_t> times,
                           absl::Span<const float> gradients,
                           const std::string& whose, Overwritten* overwritten) {
+  std::vector<Key> admitted_keys;
+  std::vector<float> admitted_gradients;
+  if (admission_.has_value()) {
+    const size_t width = options_.table.width;
+    for (const size_t i : admission_->Admit(*store_, keys, times)) {
+      admitted_keys.push_back(keys[i]);
+      const auto gradient = gradients.subspan(i * width, width);
+      admitted_gradients.insert(admitted_gradients.end(), gradient.begin(),
+                                gradient.end());
+    }
+    keys = admitted_keys;
+    gradients = admitted_gradients;
+  }
   const double eta = options_.table.optimizer.learning_rate *
                      ScheduleFactor(options_.table.schedule, clock,
                                     options_.steps_per_epoch, options_.epochs);
-  const StepContext step = store_->rule().NextStep(folded_.sums, eta);
+  StepContext step = store_->rule().NextStep(folded_.sums, eta);
+  step.epoch = clock.epoch;
   const ApplyResult result = store_->Apply(keys, gradients, step, overwritten);
   folded_.sums = step.after;
   if (!result.first_not_finite.has_value()) return;
@@ -291,6 +349,7 @@ uint64_t PartitionState::session(uint64_t session) const {
 
 size_t PartitionState::bytes() const {
   return store_->bytes() + waiting_bytes_ +
+         (admission_.has_value() ? admission_->bytes() : 0) +
          folded_.overwritten.keys.size() *
              (sizeof(Key) + 1 + options_.table.width * sizeof(float));
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "common/base/key.h"
 #include "common/table/table_spec.h"
 #include "server/core/folded_log.h"
+#include "server/core/key_admission.h"
 #include "server/core/log_record.h"
 #include "server/core/partition_copy.h"
 #include "server/core/rank_progress.h"
@@ -102,6 +104,8 @@ class PartitionState {
 
   const PartitionOptions& options() const { return options_; }
   const FoldedLog& folded() const { return folded_; }
+  // Of a table with admit_after above 1; else there are none.
+  Sightings sightings() const;
   const RankProgress& rank(uint32_t rank) const { return folded_.ranks[rank]; }
   uint32_t ranks() const { return folded_.ranks.size(); }
   // The last number taken from the session; 0: none.
@@ -139,15 +143,20 @@ class PartitionState {
   // bsp: applies every clock that is complete.
   void ApplyCompleteClocks();
   void ApplyClock(Clock clock);
-  // One optimizer step at the learning rate of `clock`.
+  // One optimizer step at the learning rate of `clock`, of the keys that exist
+  // or are admitted. `times` [keys]: how many ranks have pushed each; empty:
+  // one.
   void Step(Clock clock, absl::Span<const Key> keys,
-            absl::Span<const float> gradients, const std::string& whose,
-            Overwritten* overwritten);
+            absl::Span<const uint8_t> times, absl::Span<const float> gradients,
+            const std::string& whose, Overwritten* overwritten);
+  // The last rank has ended an epoch.
+  void EndEpoch();
 
   const PartitionOptions options_;
   const CombineKind combine_;
   const std::unique_ptr<RowStore> store_;
   FoldedLog folded_;
+  std::optional<KeyAdmission> admission_;
   // Of folded_, for speed.
   Clock slowest_;
   size_t waiting_bytes_ = 0;

@@ -86,6 +86,10 @@ class DenseStore final : public RowStore {
     return std::make_unique<DenseCursor>(*this);
   }
 
+  size_t Remove(absl::FunctionRef<bool(Key, const float*)>) override {
+    return 0;  // Each key exists.
+  }
+
   size_t rows() const override { return range().last - range().first + 1; }
   size_t bytes() const override { return rows() * row_cells_ * sizeof(float); }
 

@@ -8,6 +8,7 @@
 #include "common/table/table_validation.h"
 #include "server/store/dense_store.h"
 #include "server/store/sparse_store.h"
+#include "server/update/expiring_rule.h"
 #include "server/update/make_update_rule.h"
 
 namespace seraph {
@@ -22,6 +23,7 @@ absl::StatusOr<std::unique_ptr<RowStore>> MakeRowStore(const TableSpec& table,
   }
   SERAPH_ASSIGN_OR_RETURN(std::unique_ptr<const UpdateRule> rule,
                           MakeUpdateRule(table.optimizer, table.width));
+  if (table.expire_after_epochs > 0) rule = MakeExpiringRule(std::move(rule));
   if (table.kind == TableKind::kSparse) {
     return MakeSparseStore(table, range, std::move(rule));
   }

@@ -14,7 +14,8 @@ class RowStore;
 
 // Walks once over the rows that existed when it was made, ascending by ORIGINAL
 // key, whatever the order of the store. Rows that are created later do not
-// appear; rows that change appear as they are when they are reached.
+// appear, nor do those that have gone when they are reached; rows that change
+// appear as they are then.
 class RowCursor {
  public:
   virtual ~RowCursor() = default;
@@ -22,8 +23,9 @@ class RowCursor {
   RowCursor(const RowCursor&) = delete;
   RowCursor& operator=(const RowCursor&) = delete;
 
-  // The next rows, at most max_rows (> 0); `keys` is empty at the end. keys [n]
-  // are original ones, values [n * width] those that Read gives at `now`.
+  // The next rows, at most max_rows (> 0); `keys` is empty at the end alone.
+  // keys [n] are original ones, values [n * width] those that Read gives at
+  // `now`.
   void Next(size_t max_rows, const LazySums& now, std::vector<Key>* keys,
             std::vector<float>* values);
 

@@ -126,6 +126,19 @@ void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
   }
 }
 
+std::vector<uint8_t> RowStore::Exist(absl::Span<const Key> keys) const {
+  std::vector<uint8_t> exist(keys.size());
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    Find(group, rows);
+    for (size_t i = 0; i < group.size(); ++i) {
+      exist[begin + i] = rows[i] != nullptr;
+    }
+  }
+  return exist;
+}
+
 void RowStore::ReadBefore(absl::Span<const Key> keys,
                           const Overwritten& overwritten,
                           absl::Span<float> out) const {

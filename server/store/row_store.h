@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/key.h"
@@ -88,6 +89,14 @@ class RowStore {
   // Errors, each leaving every row as it was: InvalidArgument for a value that
   // is not finite.
   absl::Status Load(absl::Span<const Key> keys, absl::Span<const float> values);
+
+  // Whether each key, here of any order, exists.
+  std::vector<uint8_t> Exist(absl::Span<const Key> keys) const;
+
+  // Removes the rows (rule().row_cells() cells) of which `gone` says so, after
+  // one look at each, in any order; returns their number. Sparse tables alone.
+  virtual size_t Remove(
+      absl::FunctionRef<bool(Key key, const float* row)> gone) = 0;
 
   // Blocks ---------------------------------------------------------------
 

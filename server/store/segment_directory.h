@@ -50,6 +50,14 @@ class SegmentDirectory {
     segments_.insert(segments_.begin() + at, segment);
   }
 
+  // The keys of the segment at `at` are of the one before it from now on; or of
+  // the one behind it, if it is the first.
+  void Remove(size_t at) {
+    bounds_.erase(bounds_.begin() + at);
+    segments_.erase(segments_.begin() + at);
+    if (!bounds_.empty()) bounds_.front() = 0;
+  }
+
  private:
   // The last of the n from `low` whose bound is not above `key`, or `low`.
   size_t Find(Key key, size_t low, size_t n) const {

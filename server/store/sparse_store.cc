@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/base/attributes.h"
+#include "absl/functional/function_ref.h"
 #include "common/table/partitioning.h"
 #include "server/store/segment.h"
 #include "server/store/segment_directory.h"
@@ -79,6 +80,41 @@ class SparseStore final : public RowStore {
     return std::make_unique<SparseCursor>(*this, std::move(originals));
   }
 
+  size_t Remove(absl::FunctionRef<bool(Key, const float*)> gone) override {
+    const size_t before = rows_;
+    // Rows of one or more neighbours, which together fit into the first of
+    // them, at `home`. There are none unless one of them has lost some.
+    std::vector<Key> kept_keys;
+    std::vector<float> kept_cells;
+    size_t home = 0;
+    bool is_open = false;
+    for (size_t at = 0; at < directory_.size(); ++at) {
+      const size_t n = segments_[directory_.segment(at)].rows();
+      const size_t left = CopyKept(directory_.segment(at), gone);
+      rows_ -= n - left;
+      if (is_open &&
+          kept_keys.size() + left > shape_.MostRows(kUnitsOfPieces)) {
+        at -= Close(home, kept_keys, kept_cells);
+        is_open = false;
+      }
+      if (!is_open && left == n) continue;
+      if (is_open) {
+        FreeSegment(at--);
+      } else {
+        home = at;
+        is_open = true;
+        kept_keys.clear();
+        kept_cells.clear();
+      }
+      kept_keys.insert(kept_keys.end(), merged_keys_.begin(),
+                       merged_keys_.begin() + left);
+      kept_cells.insert(kept_cells.end(), merged_cells_.begin(),
+                        merged_cells_.begin() + left * shape_.row_cells);
+    }
+    if (is_open) Close(home, kept_keys, kept_cells);
+    return before - rows_;
+  }
+
   size_t rows() const override { return rows_; }
 
   size_t bytes() const override {
@@ -97,7 +133,7 @@ class SparseStore final : public RowStore {
 
   template <typename Found>
   void FindAnd(absl::Span<const Key> keys, float** rows, Found found) const {
-    if (segments_.empty()) {
+    if (directory_.size() == 0) {
       std::fill_n(rows, keys.size(), nullptr);
       return;
     }
@@ -197,22 +233,69 @@ class SparseStore final : public RowStore {
     }
   }
 
+  // Sets merged_keys_ and merged_cells_ to the rows that stay; returns their
+  // number.
+  size_t CopyKept(uint32_t number,
+                  absl::FunctionRef<bool(Key, const float*)> gone) {
+    CopyBlock(number, &merged_keys_, &merged_cells_);
+    const size_t row_cells = shape_.row_cells;
+    size_t left = 0;
+    for (size_t i = 0; i < merged_keys_.size(); ++i) {
+      const float* const row = merged_cells_.data() + i * row_cells;
+      if (gone(merged_keys_[i], row)) continue;
+      merged_keys_[left] = merged_keys_[i];
+      std::copy_n(row, row_cells, merged_cells_.data() + left * row_cells);
+      ++left;
+    }
+    return left;
+  }
+
+  // Makes these the rows of the segment at `home`; without any it goes. Returns
+  // the number of segments that went.
+  size_t Close(size_t home, const std::vector<Key>& keys,
+               const std::vector<float>& cells) {
+    if (keys.empty()) {
+      FreeSegment(home);
+      return 1;
+    }
+    Fill(directory_.segment(home), keys, cells.data());
+    return 0;
+  }
+
   // A segment has room for 3 % more rows at least when it is made, or there
   // would soon be a next time. With more, new keys would be cheaper, and memory
   // dearer: it is to stay below 1.35 times the rows' bytes.
   static size_t WithRoom(size_t rows) { return rows + rows / 32; }
 
   void AddSegment(size_t at, Key bound) {
+    if (!free_.empty()) {
+      directory_.Add(at, bound, free_.back());
+      free_.pop_back();
+      return;
+    }
     directory_.Add(at, bound, segments_.size());
     segments_.emplace_back(arena_.Add());
     AddBlock();
+  }
+
+  // The segment at `at` has no rows and no keys any more, its block no rows.
+  void FreeSegment(size_t at) {
+    const uint32_t number = directory_.segment(at);
+    Segment& segment = segments_[number];
+    SlotArena::Release(segment.memory(), segment.units() * shape_.unit_bytes);
+    units_ -= segment.units();
+    segment = Segment(segment.memory());
+    free_.push_back(number);
+    Touch(number);
+    directory_.Remove(at);
   }
 
   // Makes these the rows of a segment.
   void Fill(uint32_t number, absl::Span<const Key> keys, const float* cells) {
     Segment& segment = segments_[number];
     const size_t before = segment.units();
-    const size_t units = shape_.UnitsFor(WithRoom(keys.size()));
+    const size_t units = std::min(shape_.UnitsFor(WithRoom(keys.size())),
+                                  SegmentShape::kMostUnits);
     segment.Fill(shape_, units, keys, cells, &slots_);
     units_ += units - before;
     if (units < before) {
@@ -256,7 +339,8 @@ class SparseStore final : public RowStore {
   SlotArena arena_;
   SegmentDirectory directory_;
   std::vector<Segment> segments_;
-  size_t units_ = 0;  // Of all segments.
+  std::vector<uint32_t> free_;  // Those without rows.
+  size_t units_ = 0;            // Of all segments.
   size_t rows_ = 0;
   // Of Rebuild: memory that is used again.
   std::vector<Key> merged_keys_;

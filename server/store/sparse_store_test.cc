@@ -157,6 +157,28 @@ class SparseStoreTest : public ::testing::TestWithParam<
     sums_ = step.after;
   }
 
+  // Removes about a share of the rows, and what a block has that has none.
+  void RemoveSome(uint64_t seed, double share) {
+    const auto gone = [&](Key key) {
+      return ToUnit(Draw(seed, {key})) < share;
+    };
+    const size_t before = store_->rows();
+    const size_t removed = store_->Remove([&](Key key, const float* row) {
+      EXPECT_EQ(std::memcmp(row, model_.at(key).data(), cells_ * sizeof(float)),
+                0);
+      return gone(key);
+    });
+    EXPECT_EQ(
+        std::erase_if(model_, [&](const auto& row) { return gone(row.first); }),
+        removed);
+    EXPECT_EQ(store_->rows(), before - removed);
+    // From some hundred rows on; the memory of blocks that went is back.
+    if (model_.size() > 5000) {
+      EXPECT_LE(store_->bytes(),
+                1.5 * model_.size() * (sizeof(Key) + cells_ * sizeof(float)));
+    }
+  }
+
   // Of keys in any order, there or not.
   void ExpectReads(const std::vector<Key>& keys) const {
     std::vector<float> values(keys.size() * table_.width);
@@ -247,6 +269,12 @@ TEST_P(SparseStoreTest, IsWhatAMapOfRowsIs) {
     Push(keys, round);
     ASSERT_EQ(store_->rows(), model_.size());
     ExpectReads(any);
+    if (round % 5 == 4) {
+      // From a few rows to nearly all, and once all.
+      const double share = round == 14 ? 1 : ToUnit(Draw(seed, {round}));
+      RemoveSome(seed + round, share);
+      ExpectReads(any);
+    }
     if (HasFatalFailure()) return;
     if (round % 4 != 3) continue;
 

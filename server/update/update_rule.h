@@ -12,9 +12,10 @@ namespace seraph {
 
 // One optimizer step of a partition: what all its rows share.
 struct StepContext {
-  double eta = 0.0;  // The learning rate, its schedule's factor included.
-  LazySums before;   // The partition's sums before this step ...
-  LazySums after;    // ... and after it: UpdateRule::Advance(before, eta).
+  double eta = 0.0;    // The learning rate, its schedule's factor included.
+  LazySums before;     // The partition's sums before this step ...
+  LazySums after;      // ... and after it: UpdateRule::Advance(before, eta).
+  uint32_t epoch = 0;  // Of the clock: see ExpiringRule.
 };
 
 // A row is row_cells() floats:

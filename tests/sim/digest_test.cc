@@ -73,6 +73,46 @@ TEST(ChunksTest, DoNotChangeTheBytes) {
   }
 }
 
+// When keys come into being is decided by what all ranks have pushed, not by
+// partitions, arrival or repeats; in one epoch rare keys never do.
+TEST(AdmissionTest, IsTheSameOnEveryShapeInEveryWeather) {
+  std::set<std::string> digests;
+  for (const uint32_t admit_after : {1, 3, 6}) {
+    for (const uint32_t expire_after : {0, 1}) {
+      const auto job = [&](uint32_t partitions, bool scramble) {
+        SimJob made = MakeJob(OptimizerKind::kAdagrad, TableKind::kSparse,
+                              partitions, scramble);
+        for (TableSpec& table : made.tables) {
+          if (table.kind != TableKind::kSparse) continue;
+          table.admit_after = admit_after;
+          table.expire_after_epochs = expire_after;
+        }
+        return made;
+      };
+      const SimResult calm = RunSim(job(1, false), {.seed = 1});
+      ASSERT_TRUE(calm.ended);
+      digests.insert(calm.digest);
+      uint64_t seed = 2;
+      for (const uint32_t partitions : {1, 7, 64}) {
+        for (const bool scramble : {false, true}) {
+          const SimResult rough =
+              RunSim(job(partitions, scramble), {.seed = seed++,
+                                                 .servers = 3,
+                                                 .lose = 0.1,
+                                                 .duplicate = 0.1,
+                                                 .crashes = 2});
+          EXPECT_TRUE(rough.ended) << "hangs: seed " << seed;
+          EXPECT_EQ(rough.digest, calm.digest)
+              << "admit_after " << admit_after << ", seed " << seed << ", "
+              << partitions << " partitions";
+        }
+      }
+    }
+  }
+  // The same records in all epochs: nothing expires that was admitted.
+  EXPECT_EQ(digests.size(), 3u);
+}
+
 // A digest that nothing can change would pass all of the above.
 TEST(DigestTest, ChangesWithTheJob) {
   std::set<std::string> digests;
