@@ -212,20 +212,24 @@ class GrpcSchedulerClient final : public SchedulerClient {
                     });
       const auto subscription = OnInterrupt([&call] { call.Cancel(); });
       ended.Wait();
-      if (result.ok()) {
-        scheduler_.Report(target, result.status());
-        return result;
-      }
-      const bool at_once = scheduler_.Report(target, result.status());
+      const absl::Status status = AsHeard(result.status());
+      const bool at_once = scheduler_.Report(target, status);
+      if (status.ok()) return result;
       const absl::Duration now = MonotonicClock::Real()->Now();
       if (at_once && now < end && !interrupt_.requested()) continue;
-      const bool electing =
-          several ? IsSilent(result.status()) : IsNotLeader(result.status());
+      const bool electing = several ? IsSilent(status) : IsNotLeader(status);
       if (electing && now < patience && !interrupt_.WaitFor(kElectionPause)) {
         continue;
       }
-      return Explain(result.status());
+      return Explain(status);
     }
+  }
+
+  // A scheduler that ends, as one does that leads no more, cuts its calls off.
+  // That it was the user only this side can say.
+  absl::Status AsHeard(const absl::Status& status) const {
+    if (!absl::IsCancelled(status) || interrupt_.requested()) return status;
+    return absl::UnavailableError("it broke the call off");
   }
 
   static bool IsSilent(const absl::Status& status) {
@@ -262,7 +266,7 @@ class GrpcSchedulerClient final : public SchedulerClient {
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
       return absl::OkStatus();
     }
-    const absl::Status error = FromGrpcStatus(status);
+    const absl::Status error = AsHeard(FromGrpcStatus(status));
     // Another scheduler may know the job: it is opened anew there.
     if (scheduler_.Report(target, error) && !interrupt_.requested()) {
       return absl::OkStatus();

@@ -46,6 +46,7 @@ class FakeJobs final : public v1::Jobs::Service {
 
   grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest* request,
                       v1::JobStatus* reply) override {
+    if (request->id() == "cut off") return grpc::Status::CANCELLED;
     if (request->id() != "j1") {
       return ToGrpcStatus(absl::NotFoundError("no such job"));
     }
@@ -66,6 +67,7 @@ class FakeJobs final : public v1::Jobs::Service {
     v1::JobStatus status;
     Fill(v1::RUNNING, &status);
     writer->Write(status);
+    if (request->id() == "cut off") return grpc::Status::CANCELLED;
     if (request->id() == "silent") {
       watched.Notify();
       while (!context->IsCancelled()) std::this_thread::yield();
@@ -246,6 +248,14 @@ TEST_F(GrpcSchedulerClientTest, AnInterruptEndsAWatchButNotTheCallsAfterIt) {
               StatusIs(absl::StatusCode::kCancelled));
   user.join();
   EXPECT_THAT(client_->CancelJob("j1"), IsOk());
+}
+
+// As a scheduler does that leads no more, and ends.
+TEST_F(GrpcSchedulerClientTest, ACallThatTheSchedulerBreaksOffIsNoInterrupt) {
+  const auto broken_off = StatusIs(absl::StatusCode::kUnavailable,
+                                   HasSubstr("it broke the call off"));
+  EXPECT_THAT(client_->GetJob("cut off"), broken_off);
+  EXPECT_THAT(client_->WatchJob("cut off", [](const JobView&) {}), broken_off);
 }
 
 TEST_F(GrpcSchedulerClientTest, ReadsALogUntilItsReaderHasEnough) {
