@@ -269,6 +269,16 @@ TEST_F(SchedulerTest, AJobFromItsSubmissionToItsModel) {
   EXPECT_TRUE(tasks_.run().has_validation());
   EXPECT_EQ(Get().state(), v1::RUNNING);
   EXPECT_EQ(Get().phase(), "training");
+  v1::FindTablesRequest find;
+  find.set_id(job_);
+  const auto found = Call(jobs_->async(), &Jobs::FindTables, find, {});
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->job().id(), job_);
+  EXPECT_EQ(found->job().generation(), 1);
+  ASSERT_EQ(found->tables_size(), 2);
+  EXPECT_EQ(found->tables(1).width(), 1);
+  ASSERT_EQ(found->partitions_size(), 3);
+  EXPECT_EQ(found->partitions(2).primary().incarnation(), kServer);
 
   EndEpochInLedger();
   const auto stop = Meet(/*validates=*/true)->Wait();
@@ -307,6 +317,9 @@ TEST_F(SchedulerTest, AJobFromItsSubmissionToItsModel) {
   tasks_.stopped().Wait();
   parameters_.dropped().Wait();
   EXPECT_TRUE(std::filesystem::is_empty(folder_.Path("state/spool")));
+  EXPECT_THAT(
+      Call(jobs_->async(), &Jobs::FindTables, find, {}).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("SUCCEEDED")));
 }
 
 TEST_F(SchedulerTest, ABadSpecificationIsRefusedLineByLine) {
@@ -562,6 +575,10 @@ TEST_F(SchedulerTest, UnknownJobsAreNotFound) {
               StatusIs(kNotFound));
   v1::CancelJobRequest cancel;
   EXPECT_THAT(Call(jobs_->async(), &Jobs::CancelJob, cancel, {}).status(),
+              StatusIs(kNotFound));
+  v1::FindTablesRequest find;
+  find.set_id("none");
+  EXPECT_THAT(Call(jobs_->async(), &Jobs::FindTables, find, {}).status(),
               StatusIs(kNotFound));
   grpc::ClientContext context;
   const auto watch = jobs_->WatchJob(&context, {});

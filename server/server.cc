@@ -17,11 +17,15 @@
 #include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "common/rpc/rpc_server.h"
+#include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
 #include "server/checkpoint/paced_folder.h"
 #include "server/checkpoint/write_pace.h"
+#include "server/functions/function_library.h"
+#include "server/functions/function_registry.h"
 #include "server/service/checkpoint_files.h"
+#include "server/service/function_calls.h"
 #include "server/service/job_directory.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
@@ -113,6 +117,15 @@ absl::Status RunServer(DaemonContext* context) {
   TermGuard terms;
   OpenStreams streams;
 
+  // Functions may run until the partitions are gone.
+  FunctionRegistry functions = FunctionRegistry::WithBuiltIns();
+  for (const std::string& path : config.server.functions) {
+    SERAPH_RETURN_IF_ERROR(
+        Annotate(LoadFunctionLibrary(path, &functions), "server.functions"));
+    spdlog::info("server.functions path={} functions={}", path,
+                 functions.List().size());
+  }
+
   // What goes first is declared last: see JobDirectoryParts. The links outlive
   // the partitions, which send to them, but tell them nothing once stopped.
   JobDirectory* told = nullptr;
@@ -148,8 +161,9 @@ absl::Status RunServer(DaemonContext* context) {
                     options);
   told = &jobs;
   ParameterCalls calls(&jobs);
+  FunctionCalls function_calls(&jobs, &functions);
   ReplicaCalls orders(&jobs, &terms, &files, &*file_pool);
-  ParameterService parameters(&jobs, &calls, &orders, &streams,
+  ParameterService parameters(&jobs, &calls, &function_calls, &orders, &streams,
                               here.shared_memory);
   ReplicaService replicas(&orders, &streams, here.shared_memory);
 

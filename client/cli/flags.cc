@@ -14,6 +14,12 @@ CLI::Option* AddArgument(CLI::App* app, const std::string& name,
   return app->add_option(name, *value, help)->required()->option_text(" ");
 }
 
+CLI::Option* AddArguments(CLI::App* app, const std::string& name,
+                          std::vector<std::string>* values,
+                          const std::string& help) {
+  return app->add_option(name, *values, help)->option_text("...");
+}
+
 CLI::Option* AddValue(CLI::App* app, const std::string& flag,
                       const std::string& value_name, std::string* value,
                       const std::string& help) {

@@ -16,6 +16,11 @@ namespace seraph {
 CLI::Option* AddArgument(CLI::App* app, const std::string& name,
                          std::string* value, const std::string& help);
 
+// Any number of arguments behind the others: "[ARGS ...]".
+CLI::Option* AddArguments(CLI::App* app, const std::string& name,
+                          std::vector<std::string>* values,
+                          const std::string& help);
+
 // "--flag VALUE".
 CLI::Option* AddValue(CLI::App* app, const std::string& flag,
                       const std::string& value_name, std::string* value,

@@ -22,6 +22,7 @@ class FakeSchedulerClient final : public SchedulerClient {
   std::deque<ClusterView> clusters;  // One after the other, before `cluster`.
   std::function<void()> on_describe;
   std::vector<LogLine> log;
+  FunctionResult result;
 
   // If not OK, the answer to every call but CancelJob.
   absl::Status failure;
@@ -117,6 +118,20 @@ class FakeSchedulerClient final : public SchedulerClient {
 
   absl::StatusOr<JobView> ResumeJob(const std::string& id) override {
     return ChangeState("resume", id, JobState::kRunning);
+  }
+
+  absl::StatusOr<FunctionResult> CallFunction(
+      const std::string& id, const std::string& table,
+      const FunctionCall& call) override {
+    if (!failure.ok()) return failure;
+    std::string arguments;
+    for (const FunctionValue& value : call.arguments) {
+      absl::StrAppend(&arguments, " ", ValueTypeName(TypeOf(value)));
+    }
+    asked.push_back(absl::StrCat("call ", id, " ", table, "[", call.column,
+                                 "] ", call.function, arguments));
+    if (!refusal.ok()) return refusal;
+    return result;
   }
 
   absl::Status Drain(const std::string& node) override {

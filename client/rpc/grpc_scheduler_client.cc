@@ -13,9 +13,14 @@
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/time/clock.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/table_codec.h"
 #include "grpcpp/client_context.h"
 #include "proto/cluster.grpc.pb.h"
 #include "proto/jobs.grpc.pb.h"
+#include "worker/client/function_caller.h"
+#include "worker/client/grpc_function_peers.h"
+#include "worker/client/table_router.h"
 
 namespace seraph {
 namespace {
@@ -164,6 +169,20 @@ class GrpcSchedulerClient final : public SchedulerClient {
         .status();
   }
 
+  absl::StatusOr<FunctionResult> CallFunction(
+      const std::string& id, const std::string& table,
+      const FunctionCall& call) override {
+    GrpcFunctionPeers peers(
+        ChannelOptions(), [&] { return FindTables(id); },
+        [&](absl::Duration time) {
+          interrupt_.WaitFor(time);
+          return interrupt_.Check();
+        });
+    const auto subscription = OnInterrupt([&peers] { peers.Cancel(); });
+    FunctionCaller caller({}, &peers);
+    return caller.Read(table, call);
+  }
+
   absl::StatusOr<ClusterView> DescribeCluster() override {
     SERAPH_ASSIGN_OR_RETURN(
         const v1::DescribeClusterReply reply,
@@ -175,6 +194,33 @@ class GrpcSchedulerClient final : public SchedulerClient {
  private:
   using Jobs = v1::Jobs::StubInterface::async_interface;
   using Cluster = v1::Cluster::StubInterface::async_interface;
+
+  absl::StatusOr<FunctionTables> FindTables(const std::string& id) {
+    v1::FindTablesRequest request;
+    request.set_id(id);
+    SERAPH_ASSIGN_OR_RETURN(
+        const v1::FindTablesReply reply,
+        Unary<v1::Jobs>(&Jobs::FindTables, std::move(request), timeout_));
+    std::vector<TableSpec> tables;
+    for (const v1::TableSpec& message : reply.tables()) {
+      SERAPH_ASSIGN_OR_RETURN(TableSpec spec, seraph::FromProto(message));
+      tables.push_back(std::move(spec));
+    }
+    std::vector<PartitionPlacement> placements;
+    for (const v1::PartitionPlacement& message : reply.partitions()) {
+      SERAPH_ASSIGN_OR_RETURN(PartitionPlacement placement,
+                              seraph::FromProto(message));
+      placements.push_back(std::move(placement));
+    }
+    SERAPH_ASSIGN_OR_RETURN(
+        TableRouter router,
+        TableRouter::Make(std::move(tables), std::move(placements),
+                          reply.placements_version()));
+    return FunctionTables{
+        .job = reply.job().id(),
+        .generation = reply.job().generation(),
+        .router = std::make_shared<const TableRouter>(std::move(router))};
+  }
 
   // Runs `cancel` if the user asks to stop from now on.
   std::unique_ptr<Interrupt::Subscription> OnInterrupt(

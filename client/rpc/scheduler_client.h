@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "client/view/cluster_view.h"
 #include "client/view/job_view.h"
+#include "common/functions/function_call.h"
+#include "common/functions/function_result.h"
 
 namespace seraph {
 
@@ -65,6 +67,13 @@ class SchedulerClient {
       const std::string& id) = 0;
   virtual absl::StatusOr<JobView> PauseJob(const std::string& id) = 0;
   virtual absl::StatusOr<JobView> ResumeJob(const std::string& id) = 0;
+
+  // Calls a function that reads at the servers of a job that trains; `table`
+  // may be "" where the job has one only. Errors: FailedPrecondition for a job
+  // without tables, and those of the servers (worker/client/function_caller.h).
+  virtual absl::StatusOr<FunctionResult> CallFunction(
+      const std::string& id, const std::string& table,
+      const FunctionCall& call) = 0;
 
   virtual absl::StatusOr<ClusterView> DescribeCluster() = 0;
 

@@ -14,6 +14,7 @@ std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   verbs.push_back(MakeResumeVerb());
   verbs.push_back(MakeCheckpointVerb());
   verbs.push_back(MakeCancelVerb());
+  verbs.push_back(MakeCallVerb());
   verbs.push_back(MakeExportVerb());
   verbs.push_back(MakePredictVerb());
   verbs.push_back(MakeDigestVerb());

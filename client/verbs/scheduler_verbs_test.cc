@@ -281,6 +281,28 @@ TEST_F(SchedulerVerbsTest, AnUnreachableSchedulerIsThree) {
   }
 }
 
+TEST_F(SchedulerVerbsTest, CallAsksAndPrintsWhatCameBack) {
+  env_.scheduler.result = {.table = "w",
+                           .version = 2,
+                           .combine = CombineRule::kSum,
+                           .values = {0.1}};
+  EXPECT_EQ(Run({"call", "abc", "f", "7", "0.5", "keys:1,2", "-3", "--table",
+                 "w", "--column", "4"}),
+            0)
+      << env_.err();
+  EXPECT_EQ(env_.out(), "0.1\n");
+  EXPECT_THAT(env_.scheduler.asked,
+              ElementsAre("call abc1 w[4] f int double keys int"));
+  EXPECT_EQ(Run({"call", "lr", "f", "-o", "json"}), 0);
+  EXPECT_EQ(Json()["value"], 0.1);
+  EXPECT_EQ(Run({"call", "lr", "f", "keys:x"}), 2);
+  EXPECT_THAT(env_.err(), HasSubstr("'x' is no key"));
+  EXPECT_EQ(Run({"call", "lr"}), 2);
+  env_.scheduler.refusal = absl::InvalidArgumentError("it is f(k: int)");
+  EXPECT_EQ(Run({"call", "lr", "f"}), 2);
+  EXPECT_THAT(env_.err(), HasSubstr("it is f(k: int)"));
+}
+
 TEST_F(SchedulerVerbsTest, AnAddressThatIsNoneIsTwo) {
   EXPECT_EQ(Run({"jobs", "--scheduler", "nowhere"}), 2);
   EXPECT_THAT(env_.err(), HasSubstr("--scheduler, or SERAPH_SCHEDULER: "));

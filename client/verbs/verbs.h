@@ -19,6 +19,7 @@ std::unique_ptr<Verb> MakePauseVerb();
 std::unique_ptr<Verb> MakeResumeVerb();
 std::unique_ptr<Verb> MakeCheckpointVerb();
 std::unique_ptr<Verb> MakeCancelVerb();
+std::unique_ptr<Verb> MakeCallVerb();
 std::unique_ptr<Verb> MakeExportVerb();
 std::unique_ptr<Verb> MakePredictVerb();
 std::unique_ptr<Verb> MakeDigestVerb();

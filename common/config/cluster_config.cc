@@ -199,6 +199,16 @@ void VisitServer(Section& section, Server* server) {
       .Between(0, 3600)
       .Bind(&server->drain_timeout);
   section
+      .Key("functions",
+           "Paths of shared libraries with functions of your own, which are "
+           "loaded at the start: functions.md. All servers need the same.")
+      .Bind(&server->functions);
+  for (const std::string& path : server->functions) {
+    if (!path.empty() && path[0] == '/') continue;
+    section.Complain("functions",
+                     absl::StrCat("'", path, "' is not an absolute path"));
+  }
+  section
       .Key("noop",
            "For measurements alone: pulls are answered with zeros and pushes "
            "as taken, and no row is looked at. What then remains is the cost "

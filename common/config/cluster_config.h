@@ -58,6 +58,8 @@ struct ClusterConfig {
     uint64_t checkpoint_rate_bytes = uint64_t{128} << 20;
     // How long a stopping server waits for others to take over.
     absl::Duration drain_timeout = absl::Seconds(30);
+    // Shared libraries with functions of users: docs/functions.md.
+    std::vector<std::string> functions;
     bool noop = false;  // Answers, and does nothing else: for measurements.
     friend bool operator==(const Server&, const Server&) = default;
   };

@@ -128,6 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"EtcdWithoutMembers", "scheduler: {store: etcd}\n",
             "cluster.yaml:1:12: scheduler.etcd: store etcd needs the addresses "
             "of its members"},
+        Bad{"FunctionsOfNoPlace", "server: {functions: [libx.so]}\n",
+            "cluster.yaml:1:21: server.functions: 'libx.so' is not an absolute "
+            "path"},
         Bad{"NoMember", "scheduler: {etcd: [h:1, h]}\n",
             "cluster.yaml:1:19: scheduler.etcd: expected host:port such as "
             "127.0.0.1:7400, got 'h': there is no port"},

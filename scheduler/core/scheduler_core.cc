@@ -227,6 +227,12 @@ const JobView* SchedulerCore::Find(absl::string_view id) const {
   return it == jobs_.end() ? nullptr : &it->second->view();
 }
 
+std::shared_ptr<const JobPlan> SchedulerCore::FindPlan(
+    absl::string_view id) const {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : it->second->placed_plan();
+}
+
 std::vector<JobView> SchedulerCore::Jobs() const {
   std::vector<JobView> views;
   for (auto id = order_of_jobs_.rbegin(); id != order_of_jobs_.rend(); ++id) {

@@ -181,6 +181,8 @@ class SchedulerCore {
   // What people see. Null for an unknown job; valid until the next Handle.
   const JobView* Find(absl::string_view id) const;
   std::vector<JobView> Jobs() const;  // Newest first.
+  // What the job is, and where its partitions are now; null while it has none.
+  std::shared_ptr<const JobPlan> FindPlan(absl::string_view id) const;
   size_t CountJobs(JobState state) const;
   std::vector<NodeRecord> Nodes() const { return registry_.Records(); }
 

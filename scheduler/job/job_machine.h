@@ -93,6 +93,10 @@ class JobMachine {
   const JobView& view() const { return view_; }
   const JobRequest& request() const { return *request_; }
   const JobRef& ref() const { return ref_; }
+  // With the present placements; null while there are no tables.
+  std::shared_ptr<const JobPlan> placed_plan() const {
+    return HasTables() ? plan_ : nullptr;
+  }
   bool freed() const { return HasEnded(view_.state) && NothingHeld(); }
 
   // What is to be stored; of a job, the first two never change once they are

@@ -12,6 +12,8 @@
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/unary_call.h"
 #include "common/status/status_macros.h"
+#include "common/wire/cluster_codec.h"
+#include "common/wire/table_codec.h"
 #include "scheduler/io/job_files.h"
 #include "scheduler/service/order_codec.h"
 
@@ -113,6 +115,31 @@ grpc::ServerWriteReactor<v1::JobStatus>* JobService::WatchJob(
         // The end of the stream follows its last message at once.
         return {.kind = StreamStep::kMessage, .more = ended};
       });
+}
+
+grpc::ServerUnaryReactor* JobService::FindTables(
+    grpc::CallbackServerContext* context, const v1::FindTablesRequest* request,
+    v1::FindTablesReply* reply) {
+  const std::optional<JobView> view = parts_.engine->Job(request->id());
+  if (!view.has_value()) return FinishNow(context, NoSuchJob(request->id()));
+  const std::shared_ptr<const JobPlan> plan =
+      parts_.engine->Plan(request->id());
+  if (plan == nullptr) {
+    return FinishNow(
+        context, absl::FailedPreconditionError(absl::StrCat(
+                     "job ", request->id(), " has no tables: it is ",
+                     JobStateName(view->state),
+                     HasEnded(view->state) ? "" : " and does not train now")));
+  }
+  ToProto(plan->job, reply->mutable_job());
+  for (const TableSpec& table : plan->tables) {
+    ToProto(table, reply->add_tables());
+  }
+  for (const PartitionPlacement& placement : plan->partitions) {
+    ToProto(placement, reply->add_partitions());
+  }
+  reply->set_placements_version(plan->placements_version);
+  return FinishNow(context, absl::OkStatus());
 }
 
 grpc::ServerWriteReactor<v1::JobLogLine>* JobService::ReadJobLog(

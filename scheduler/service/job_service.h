@@ -45,6 +45,9 @@ class JobService final : public v1::Jobs::CallbackService {
   grpc::ServerWriteReactor<v1::JobStatus>* WatchJob(
       grpc::CallbackServerContext* context,
       const v1::WatchJobRequest* request) override;
+  grpc::ServerUnaryReactor* FindTables(grpc::CallbackServerContext* context,
+                                       const v1::FindTablesRequest* request,
+                                       v1::FindTablesReply* reply) override;
   grpc::ServerWriteReactor<v1::JobLogLine>* ReadJobLog(
       grpc::CallbackServerContext* context,
       const v1::ReadJobLogRequest* request) override;

@@ -285,6 +285,13 @@ SchedulerEngine::Look SchedulerEngine::LookAt(absl::string_view id,
   return look;
 }
 
+std::shared_ptr<const JobPlan> SchedulerEngine::Plan(
+    absl::string_view id) const {
+  MutexLock lock(&mu_);
+  WaitStored();
+  return core_->FindPlan(id);
+}
+
 std::vector<JobView> SchedulerEngine::Jobs() const {
   MutexLock lock(&mu_);
   WaitStored();

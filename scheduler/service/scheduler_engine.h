@@ -105,6 +105,10 @@ class SchedulerEngine {
       ABSL_LOCKS_EXCLUDED(mu_);
   std::vector<JobView> Jobs() const ABSL_LOCKS_EXCLUDED(mu_);
 
+  // What the job is, and where its partitions are now; null while it has none.
+  std::shared_ptr<const JobPlan> Plan(absl::string_view id) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+
   size_t CountJobs(JobState state) const ABSL_LOCKS_EXCLUDED(mu_);
 
   struct NodeView {

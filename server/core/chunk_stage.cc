@@ -7,8 +7,10 @@
 namespace seraph {
 
 size_t BytesOf(const PushMessage& message) {
-  return sizeof(PushMessage) + message.keys.size() * sizeof(Key) +
-         message.values.size() * sizeof(float);
+  size_t bytes = sizeof(PushMessage) + message.keys.size() * sizeof(Key) +
+                 message.values.size() * sizeof(float);
+  for (const FunctionCall& call : message.calls) bytes += BytesOf(call);
+  return bytes;
 }
 
 absl::StatusOr<std::optional<ChunkStage::Whole>> ChunkStage::Add(

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "common/cluster/replica.h"
+#include "common/functions/function_call.h"
 
 namespace seraph {
 
@@ -39,7 +40,8 @@ struct AttemptRecord {
 };
 
 // All that a rank does to the partition in one clock: the push of its keys
-// there (possibly none) and the mark that the clock is finished.
+// there (possibly none), its function calls, and the mark that the clock is
+// finished.
 struct EntryRecord {
   RankName rank;
   Clock clock;
@@ -48,6 +50,9 @@ struct EntryRecord {
   std::vector<Key> keys;      // [n], strictly increasing, of the store's order.
   std::vector<float> values;  // [n * width], row-major.
   LedgerRecord ledger;        // Kept by the ledger partition alone.
+  // Built-in functions that write, over this partition's rows alone: each
+  // replica runs them, after the entry's step (bsp: the clock's).
+  std::vector<FunctionCall> calls;
 };
 
 // A push of a client that is no rank, named (session, number). ssp, asp only.
@@ -58,14 +63,27 @@ struct SessionRecord {
   std::vector<float> values;
 };
 
+// A session's call of a function that writes, named like its pushes and counted
+// with them. ssp, asp only.
+struct CallRecord {
+  uint64_t session = 0;
+  uint64_t number = 0;
+  FunctionCall call;
+  // The rows that the primary has computed, once, and their values: it need not
+  // be that another replica would compute the same. Else each runs the call.
+  bool has_effect = false;
+  std::vector<Key> keys;
+  std::vector<float> values;
+};
+
 // Rows of a saved model that the job starts from; before any entry.
 struct LoadRecord {
   std::vector<Key> keys;  // [n], strictly increasing.
   std::vector<float> values;
 };
 
-using LogRecord =
-    std::variant<AttemptRecord, EntryRecord, SessionRecord, LoadRecord>;
+using LogRecord = std::variant<AttemptRecord, EntryRecord, SessionRecord,
+                               LoadRecord, CallRecord>;
 
 // Records never change: the log, what is kept of them, and messages to other
 // replicas share them.

@@ -245,6 +245,8 @@ class Partition {
 
   // partition_clients.cc
   absl::Status CheckShape(const PushMessage& message) const;
+  // Errors: as FunctionRegistry::PlanLogged.
+  absl::Status CheckCall(const FunctionCall& call) const;
   // What a push is refused with; kOk for one that is new; nullopt for a repeat.
   std::optional<PartOutcome> Judge(const PushMessage& message);
   std::optional<PartOutcome> JudgeRank(const PushMessage& message);
@@ -257,12 +259,16 @@ class Partition {
   bool MustHold(const PushMessage& message, const PartOutcome& verdict) const;
   void TakePush(PushMessage message, absl::Duration now, Effects* effects);
   void AppendPush(PushMessage message);
+  // The record of a session's call. Errors: the function's, and
+  // InvalidArgument for rows that cannot be written.
+  absl::StatusOr<CallRecord> MakeCall(const PushMessage& message) const;
   // Acknowledges when everything that is in the log now is confirmed.
   void Acknowledge(Ticket ticket, absl::Duration now, Effects* effects);
   void ReleaseHeld(absl::Duration now, Effects* effects);
   void RefuseOlderAttempts(uint32_t rank, Effects* effects);
   // The answer to a pull, if its rows can be read.
   std::optional<Answer> TryPull(const PullMessage& message) const;
+  Answer ReadFunction(const PullMessage& message) const;
   // Ends a waiting pull that `repeat` is a repeat of.
   void ReplaceParked(const PullMessage& repeat, Effects* effects);
   void AnswerPull(PullMessage message, absl::Duration now, Effects* effects);

@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/planted_bug.h"
+#include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
 #include "server/core/partition.h"
+#include "server/functions/function_registry.h"
 
 namespace seraph {
 namespace {
@@ -18,6 +20,11 @@ constexpr uint32_t kMaxChunks = 1 << 16;
 
 PartOutcome Invalid(const absl::Status& status) {
   return {.code = PartCode::kInvalid, .message = std::string(status.message())};
+}
+
+PartOutcome Failed(const absl::Status& status) {
+  return {.code = PartCode::kFunctionFailed,
+          .message = std::string(status.message())};
 }
 
 }  // namespace
@@ -70,6 +77,13 @@ absl::Status Partition::CheckShape(const PushMessage& message) const {
   if (message.ends_epoch && !message.keys.empty()) {
     return absl::InvalidArgumentError(
         "the entry that ends an epoch carries no keys");
+  }
+  if (message.ends_epoch && !message.calls.empty()) {
+    return absl::InvalidArgumentError(
+        "the entry that ends an epoch carries no function calls");
+  }
+  for (const FunctionCall& call : message.calls) {
+    if (absl::Status status = CheckCall(call); !status.ok()) return status;
   }
   if (message.chunks == 0 || message.chunks > kMaxChunks ||
       message.chunk >= message.chunks) {
@@ -126,7 +140,7 @@ std::optional<PartOutcome> Partition::JudgeSession(
                            "its ranks only"};
   }
   if (message.session == 0 || message.number == 0 || message.chunks != 1 ||
-      message.ends_epoch) {
+      message.ends_epoch || !message.calls.empty()) {
     return PartOutcome{.code = PartCode::kInvalid,
                        .message =
                            "a push without a rank is named by a session "
@@ -202,6 +216,16 @@ void Partition::TakePush(PushMessage message, absl::Duration now,
     effects->answers.push_back(AnswerTo(ticket, *verdict));
     return;
   }
+  if (message.call != nullptr) {
+    absl::StatusOr<CallRecord> record = MakeCall(message);
+    if (record.ok()) {
+      Append(*std::move(record));
+      Acknowledge(ticket, now, effects);
+    } else {
+      effects->answers.push_back(AnswerTo(ticket, Failed(record.status())));
+    }
+    return;
+  }
   if (message.chunks == 1 || IsPlanted(PlantedBug::kMarkBeforePush)) {
     // Chunks of the same entry, in another cut, become it too.
     const std::vector<Ticket> staged = message.rank.has_value()
@@ -229,15 +253,63 @@ void Partition::TakePush(PushMessage message, absl::Duration now,
   for (const Ticket one : (*whole)->tickets) Acknowledge(one, now, effects);
 }
 
+// Built-in functions over the partition's own rows are logged as calls; what
+// others write, and what comes from another table, is computed here, once.
+absl::StatusOr<CallRecord> Partition::MakeCall(
+    const PushMessage& message) const {
+  const PlannedCall& planned = *message.call;
+  CallRecord record{
+      .session = message.session,
+      .number = message.number,
+      .call = planned.call,
+      .has_effect = !planned.function->built_in() || planned.other != nullptr};
+  const std::string name =
+      absl::StrCat("function '", planned.call.function, "'");
+  absl::Status wrong;
+  const size_t width = options_.table.width;
+  const absl::Status status = planned.function->Write(
+      state_->RowsFor(std::nullopt), planned.input(),
+      [&](absl::Span<const Key> keys, absl::Span<const float> values) {
+        for (size_t i = 0; i < values.size() && wrong.ok(); ++i) {
+          if (std::isfinite(values[i])) continue;
+          wrong = absl::InvalidArgumentError(
+              absl::StrCat(name, ": table '", options_.table.name, "', key ",
+                           ToOriginalKey(options_.table, keys[i / width]),
+                           " would get a value that is not finite"));
+        }
+        if (!record.has_effect) return;
+        record.keys.insert(record.keys.end(), keys.begin(), keys.end());
+        record.values.insert(record.values.end(), values.begin(), values.end());
+      });
+  if (!status.ok()) return status;
+  if (!wrong.ok()) return wrong;
+  if (record.values.size() != record.keys.size() * width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " gave ", record.values.size(), " values for ",
+                     record.keys.size(), " keys of width ", width));
+  }
+  if (absl::Status keys = state_->store().CheckKeys(record.keys); !keys.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " gave keys that the partition cannot have: ", keys.message()));
+  }
+  return record;
+}
+
 void Partition::AppendPush(PushMessage message) {
   if (message.rank.has_value()) {
+    // With their versions, so that every replica runs the same.
+    for (FunctionCall& call : message.calls) {
+      call = std::move(
+          FunctionRegistry::BuiltIns().PlanLogged(call, options_.table)->call);
+    }
     Append(EntryRecord{.rank = *message.rank,
                        .clock = message.clock,
                        .ends_epoch = message.ends_epoch,
                        .examples = message.examples,
                        .keys = std::move(message.keys),
                        .values = std::move(message.values),
-                       .ledger = std::move(message.ledger)});
+                       .ledger = std::move(message.ledger),
+                       .calls = std::move(message.calls)});
   } else {
     Append(SessionRecord{.session = message.session,
                          .number = message.number,
@@ -330,6 +402,7 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
                  ToString(state_->slowest()))});
     }
   }
+  if (message.call != nullptr) return ReadFunction(message);
   Answer answer = AnswerTo(message.ticket, {});
   answer.values.resize(message.keys.size() * options_.table.width);
   if (message.clock.has_value()) {
@@ -337,6 +410,16 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
   } else {
     state_->ReadLatest(message.keys, absl::MakeSpan(answer.values));
   }
+  return answer;
+}
+
+Answer Partition::ReadFunction(const PullMessage& message) const {
+  const PlannedCall& planned = *message.call;
+  absl::StatusOr<PartialResult> result =
+      planned.function->Read(state_->RowsFor(message.clock), planned.input());
+  if (!result.ok()) return AnswerTo(message.ticket, Failed(result.status()));
+  Answer answer = AnswerTo(message.ticket, {});
+  answer.result = std::make_shared<const PartialResult>(*std::move(result));
   return answer;
 }
 

@@ -3,6 +3,7 @@
 #define SERAPH_SERVER_CORE_PARTITION_MESSAGES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,9 +12,11 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
+#include "common/functions/partial_result.h"
 #include "server/core/log_record.h"
 #include "server/core/peer_message.h"
 #include "server/core/rank_progress.h"
+#include "server/functions/function.h"
 
 namespace seraph {
 
@@ -30,6 +33,7 @@ enum class PartCode {
   kRetryAfter,
   kFailed,
   kReplaced,
+  kFunctionFailed,
 };
 
 struct PartOutcome {
@@ -49,6 +53,8 @@ struct PullMessage {
   std::optional<Clock> clock;    // Absent: the last applied state.
   uint64_t number = 0;           // Of the attempt's pulls; 0: it has none.
   std::vector<Key> keys;         // Mixed keys.
+  // In place of keys: a function that reads the rows as this pull would.
+  std::shared_ptr<const PlannedCall> call;
 };
 
 // A whole entry, or one chunk of it.
@@ -66,6 +72,9 @@ struct PushMessage {
   std::vector<Key> keys;      // Mixed keys.
   std::vector<float> values;  // [n * width].
   LedgerRecord ledger;
+  std::vector<FunctionCall> calls;  // With a rank; see EntryRecord.
+  // With a session, in place of keys: a function that writes.
+  std::shared_ptr<const PlannedCall> call;
 };
 
 // To a push or a pull.
@@ -75,6 +84,7 @@ struct Answer {
   uint64_t epoch = 0;         // The partition's.
   uint64_t position = 0;      // Log records that the answer reflects.
   std::vector<float> values;  // Of a pull that is kOk.
+  std::shared_ptr<const PartialResult> result;  // ... of a function.
   // A lease ends then: whoever sends the answer looks at the clock AFTER the
   // call that gave it, and sends kRetryAfter in its place when it is later.
   absl::Duration valid_until = absl::InfiniteDuration();

@@ -6,6 +6,7 @@
 #include "common/base/planted_bug.h"
 #include "server/core/partition.h"
 #include "server/core/partition_snapshot.h"
+#include "server/functions/function_registry.h"
 
 namespace seraph {
 
@@ -350,6 +351,22 @@ absl::Status Partition::CheckRecord(const LogRecord& record) const {
             return absl::InvalidArgumentError("no such rank");
           }
         }
+        // A function that is not here, or in another version, is for another
+        // server's replica.
+        if constexpr (requires { one.calls; }) {
+          for (const FunctionCall& call : one.calls) {
+            if (absl::Status status = CheckCall(call); !status.ok()) {
+              return status;
+            }
+          }
+        }
+        if constexpr (requires { one.has_effect; }) {
+          if (!one.has_effect) {
+            if (absl::Status status = CheckCall(one.call); !status.ok()) {
+              return status;
+            }
+          }
+        }
         if constexpr (requires { one.keys; }) {
           if (one.values.size() != one.keys.size() * options_.table.width) {
             return absl::InvalidArgumentError("keys and values do not fit");
@@ -359,6 +376,10 @@ absl::Status Partition::CheckRecord(const LogRecord& record) const {
         return absl::OkStatus();
       },
       record);
+}
+
+absl::Status Partition::CheckCall(const FunctionCall& call) const {
+  return FunctionRegistry::BuiltIns().PlanLogged(call, options_.table).status();
 }
 
 }  // namespace seraph

@@ -18,6 +18,8 @@ namespace {
 constexpr absl::string_view kMagic = "SRPHSNP2";
 // What a rank takes at least.
 constexpr size_t kRankBytes = 45;
+// ... and a function call.
+constexpr size_t kCallBytes = 24;
 constexpr size_t kGroup = 4096;  // Rows.
 
 class Writer {
@@ -74,11 +76,31 @@ class Writer {
     Array(entry.keys);
     Array(entry.values);
     Put(entry.ledger);
+    Number<uint64_t>(entry.calls.size());
+    for (const FunctionCall& call : entry.calls) Put(call);
+  }
+  void Put(const FunctionCall& call) {
+    Text(call.function);
+    Number(call.version);
+    Number(call.column);
+    Number<uint64_t>(call.arguments.size());
+    for (const FunctionValue& value : call.arguments) {
+      Number<uint8_t>(value.index());
+      std::visit([this](const auto& one) { PutValue(one); }, value);
+    }
   }
 
   std::string* bytes() { return &bytes_; }
 
  private:
+  void PutValue(int64_t value) { Number(value); }
+  void PutValue(double value) { Number(value); }
+  void PutValue(const std::string& value) { Text(value); }
+  template <typename T>
+  void PutValue(const std::vector<T>& values) {
+    Array(values);
+  }
+
   std::string bytes_;
 };
 
@@ -171,7 +193,34 @@ class Reader {
     entry.keys = Array<Key>();
     entry.values = Array<float>();
     entry.ledger = TakeLedger();
+    entry.calls.resize(Length(kCallBytes));
+    for (FunctionCall& call : entry.calls) call = TakeCall();
     return entry;
+  }
+  FunctionCall TakeCall() {
+    FunctionCall call;
+    call.function = Text();
+    call.version = Number<uint32_t>();
+    call.column = Number<uint32_t>();
+    call.arguments.resize(Length(1 + sizeof(uint64_t)));
+    for (FunctionValue& value : call.arguments) value = TakeValue();
+    return call;
+  }
+  FunctionValue TakeValue() {
+    switch (static_cast<ValueType>(Number<uint8_t>())) {
+      case ValueType::kInt:
+        return Number<int64_t>();
+      case ValueType::kDouble:
+        return Number<double>();
+      case ValueType::kText:
+        return Text();
+      case ValueType::kKeys:
+        return Array<Key>();
+      case ValueType::kFloats:
+        return Array<float>();
+    }
+    Fail();
+    return int64_t{0};
   }
 
  private:

@@ -53,6 +53,19 @@ std::vector<std::pair<uint64_t, RecordPtr>> SomeLog(SyncMode mode) {
                     .position_epoch = 0,
                     .position_record = step * 10,
                     .sums = {0.5 * step, 2.0}};
+    if (step % 2 == 1) {
+      entry.calls = {
+          {.function = "scale", .version = 1, .arguments = {0.5}},
+          {.function = "axpy", .version = 1, .arguments = {2.0, int64_t{1}}},
+          {.function = "copy",
+           .version = 1,
+           .column = 1,
+           .arguments = {int64_t{0}, "t"}},
+          {.function = "normal",
+           .version = 1,
+           .column = 1,
+           .arguments = {0.0, 1.0, int64_t{7}}}};
+    }
     add(4, entry);
     if (step == 3) break;  // bsp: rank 1's is missing.
     entry.rank = {1, 1};
@@ -62,6 +75,18 @@ std::vector<std::pair<uint64_t, RecordPtr>> SomeLog(SyncMode mode) {
   if (mode != SyncMode::kBsp) {
     add(6, SessionRecord{
                .session = 99, .number = 1, .keys = {8}, .values = {1, 1}});
+    add(6, CallRecord{.session = 99,
+                      .number = 2,
+                      .call = {.function = "fill",
+                               .version = 1,
+                               .column = 1,
+                               .arguments = {0.5}}});
+    add(6, CallRecord{.session = 99,
+                      .number = 3,
+                      .call = {.function = "users", .version = 7},
+                      .has_effect = true,
+                      .keys = {8, 9},
+                      .values = {5, 6, 7, 8}});
   }
   add(6, AttemptRecord{{1, 2}});
   return log;

@@ -9,6 +9,7 @@
 #include "common/base/planted_bug.h"
 #include "common/table/partitioning.h"
 #include "server/core/peer_message.h"
+#include "server/functions/function_registry.h"
 #include "server/update/expiring_rule.h"
 #include "server/update/schedule.h"
 #include "xxhash.h"
@@ -36,6 +37,24 @@ std::vector<uint8_t> Times(absl::Span<const Key> keys,
     }
   }
   return times;
+}
+
+// Adds the rows of `keys` that `overwritten` lacks, as it says that they were.
+// They exist: functions of entries create none.
+void AppendNew(const RowStore& store, absl::Span<const Key> keys,
+               const Overwritten& overwritten, Overwritten* more) {
+  const size_t begin = more->keys.size();
+  for (const Key key : keys) {
+    if (!std::binary_search(overwritten.keys.begin(), overwritten.keys.end(),
+                            key)) {
+      more->keys.push_back(key);
+    }
+  }
+  const size_t width = store.width();
+  more->values.resize(more->keys.size() * width);
+  more->existed.resize(more->keys.size(), 1);
+  store.Read(absl::MakeConstSpan(more->keys).subspan(begin), overwritten.sums,
+             absl::MakeSpan(more->values).subspan(begin * width));
 }
 
 }  // namespace
@@ -162,6 +181,8 @@ void PartitionState::Fold(uint64_t epoch, RecordPtr record) {
     FoldOne(*attempt);
   } else if (const auto* session = std::get_if<SessionRecord>(record.get())) {
     FoldOne(*session);
+  } else if (const auto* call = std::get_if<CallRecord>(record.get())) {
+    FoldOne(*call);
   } else {
     FoldOne(std::get<LoadRecord>(*record));
   }
@@ -204,8 +225,11 @@ void PartitionState::FoldEntry(RecordPtr shared) {
     folded_.waiting[record.clock].emplace(record.rank.rank, shared);
     ApplyCompleteClocks();
   } else if (!record.ends_epoch) {
-    Step(record.clock, record.keys, {}, record.values,
-         absl::StrCat(" by rank ", record.rank.rank), nullptr);
+    const std::string whose = absl::StrCat(" by rank ", record.rank.rank);
+    Step(record.clock, record.keys, {}, record.values, whose, nullptr);
+    for (const FunctionCall& call : record.calls) {
+      RunCall(call, record.clock, whose, nullptr);
+    }
   }
   if (slowest_.epoch > epoch) EndEpoch();
 }
@@ -231,6 +255,62 @@ void PartitionState::FoldOne(const SessionRecord& record) {
   folded_.sessions[record.session] = record.number;
   Step(slowest_, record.keys, {}, record.values,
        absl::StrCat(" by session ", record.session), nullptr);
+}
+
+void PartitionState::FoldOne(const CallRecord& record) {
+  folded_.trained = true;
+  folded_.sessions[record.session] = record.number;
+  const std::string whose = absl::StrCat(" by session ", record.session);
+  if (record.has_effect) {
+    SetWeights(record.keys, record.values,
+               absl::StrCat("function '", record.call.function, "'", whose));
+  } else {
+    RunCall(record.call, slowest_, whose, nullptr);
+  }
+}
+
+void PartitionState::RunCall(const FunctionCall& call, Clock clock,
+                             const std::string& whose,
+                             Overwritten* overwritten) {
+  const std::string what = absl::StrCat("function '", call.function, "'", whose,
+                                        " at clock ", ToString(clock));
+  // The primary has planned it, and so has every replica that took it.
+  const absl::StatusOr<PlannedCall> planned =
+      FunctionRegistry::BuiltIns().PlanLogged(call, options_.table);
+  Overwritten more;
+  absl::Status status = planned.status();
+  if (status.ok()) {
+    status = planned->function->Write(
+        RowsAt(*store_, folded_.sums), planned->input(),
+        [&](absl::Span<const Key> keys, absl::Span<const float> values) {
+          if (overwritten != nullptr) {
+            AppendNew(*store_, keys, *overwritten, &more);
+          }
+          SetWeights(keys, values, what);
+        });
+  }
+  if (overwritten != nullptr) {
+    MergeOverwritten(more, options_.table.width, overwritten);
+  }
+  if (!status.ok() && folded_.failure.empty()) {
+    folded_.failure = absl::StrCat("table '", options_.table.name, "': ", what,
+                                   ": ", status.message());
+  }
+}
+
+void PartitionState::SetWeights(absl::Span<const Key> keys,
+                                absl::Span<const float> values,
+                                absl::string_view what) {
+  const ApplyResult result = store_->SetWeights(keys, values, folded_.sums);
+  if (!result.first_not_finite.has_value()) return;
+  if (options_.skip_non_finite) {
+    folded_.skipped_rows += result.not_finite;
+  } else if (folded_.failure.empty()) {
+    folded_.failure = absl::StrCat(
+        "table '", options_.table.name, "', key ",
+        ToOriginalKey(options_.table, keys[*result.first_not_finite]), ": ",
+        what, " gives a value that is not finite");
+  }
 }
 
 void PartitionState::FoldOne(const LoadRecord& record) {
@@ -276,6 +356,12 @@ void PartitionState::ApplyClock(Clock clock) {
        admission_.has_value() ? Times(combined.keys, by_rank)
                               : std::vector<uint8_t>(),
        combined.values, "", &folded_.overwritten);
+  for (const auto& [rank, shared] : entries.mapped()) {
+    for (const FunctionCall& call : std::get<EntryRecord>(*shared).calls) {
+      RunCall(call, clock, absl::StrCat(" by rank ", rank),
+              &folded_.overwritten);
+    }
+  }
 }
 
 void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
@@ -327,10 +413,14 @@ PartitionState::Readable PartitionState::ReadableAt(uint32_t rank,
   return Readable::kNow;
 }
 
+bool PartitionState::IsBefore(Clock clock) const {
+  return options_.sync.spec.mode == SyncMode::kBsp &&
+         clock != folded_.applied && !IsPlanted(PlantedBug::kDropOverwritten);
+}
+
 void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
                             absl::Span<float> out) const {
-  if (options_.sync.spec.mode == SyncMode::kBsp && clock != folded_.applied &&
-      !IsPlanted(PlantedBug::kDropOverwritten)) {
+  if (IsBefore(clock)) {
     store_->ReadBefore(keys, folded_.overwritten, out);
   } else {
     store_->Read(keys, folded_.sums, out);
@@ -340,6 +430,12 @@ void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
 void PartitionState::ReadLatest(absl::Span<const Key> keys,
                                 absl::Span<float> out) const {
   store_->Read(keys, folded_.sums, out);
+}
+
+RowsAt PartitionState::RowsFor(std::optional<Clock> clock) const {
+  return clock.has_value() && IsBefore(*clock)
+             ? RowsAt(*store_, folded_.overwritten)
+             : RowsAt(*store_, folded_.sums);
 }
 
 uint64_t PartitionState::session(uint64_t session) const {

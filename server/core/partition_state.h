@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
@@ -19,6 +20,7 @@
 #include "server/core/partition_copy.h"
 #include "server/core/rank_progress.h"
 #include "server/core/sync_policy.h"
+#include "server/functions/rows_at.h"
 #include "server/store/combine.h"
 #include "server/store/row_store.h"
 
@@ -45,7 +47,9 @@ struct PartitionOptions {
 // after that it also keeps what the step overwrote: a rank that runs the clock
 // again reads the parameters from before it. (One clock back is enough because
 // a rank sends nothing of clock c + 1 before every partition has acknowledged
-// its clock c.) ssp and asp apply an entry when it is folded.
+// its clock c.) ssp and asp apply an entry when it is folded. Function calls
+// of an entry run after its step; in bsp those of all ranks after the clock's
+// step, by rank, each rank's in its order.
 //
 // A step of the partition, for schedules and lazy terms, is an applied clock
 // (bsp) or entry (ssp, asp), also one without keys here, but not the mark that
@@ -102,6 +106,10 @@ class PartitionState {
   // The rows in the last applied state.
   void ReadLatest(absl::Span<const Key> keys, absl::Span<float> out) const;
 
+  // All rows likewise, for functions: a view until the next record. With a
+  // clock: ReadableAt is required to be kNow.
+  RowsAt RowsFor(std::optional<Clock> clock) const;
+
   const PartitionOptions& options() const { return options_; }
   const FoldedLog& folded() const { return folded_; }
   // Of a table with admit_after above 1; else there are none.
@@ -138,7 +146,11 @@ class PartitionState {
   void FoldEntry(RecordPtr record);
   void FoldOne(const SessionRecord& record);
   void FoldOne(const LoadRecord& record);
+  void FoldOne(const CallRecord& record);
   void FindSlowest();
+
+  // bsp: whether a pull at `clock` wants the rows from before the last step.
+  bool IsBefore(Clock clock) const;
 
   // bsp: applies every clock that is complete.
   void ApplyCompleteClocks();
@@ -151,6 +163,13 @@ class PartitionState {
             const std::string& whose, Overwritten* overwritten);
   // The last rank has ended an epoch.
   void EndEpoch();
+  // Runs a call over the rows as they are now. `overwritten` (null: nobody
+  // reads it) gets the rows that the call writes, as they were before the step
+  // that filled it.
+  void RunCall(const FunctionCall& call, Clock clock, const std::string& whose,
+               Overwritten* overwritten);
+  void SetWeights(absl::Span<const Key> keys, absl::Span<const float> values,
+                  absl::string_view what);
 
   const PartitionOptions options_;
   const CombineKind combine_;

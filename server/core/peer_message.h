@@ -81,6 +81,10 @@ inline size_t BytesOf(const LogRecord& record) {
           bytes +=
               one.keys.size() * sizeof(Key) + one.values.size() * sizeof(float);
         }
+        if constexpr (requires { one.calls; }) {
+          for (const FunctionCall& call : one.calls) bytes += BytesOf(call);
+        }
+        if constexpr (requires { one.call; }) bytes += BytesOf(one.call);
         return bytes;
       },
       record);

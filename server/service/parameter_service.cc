@@ -114,6 +114,14 @@ grpc::ServerUnaryReactor* ParameterService::PushPull(
       reply);
 }
 
+grpc::ServerUnaryReactor* ParameterService::Call(
+    grpc::CallbackServerContext* context, const v1::CallRequest* request,
+    v1::CallReply* reply) {
+  auto* call = new UnaryCall<v1::CallReply>(reply);
+  functions_.Call(*request, call->Answer());
+  return call;
+}
+
 grpc::ServerUnaryReactor* ParameterService::BeginAttempt(
     grpc::CallbackServerContext* context,
     const v1::BeginAttemptRequest* request, v1::BeginAttemptReply* reply) {

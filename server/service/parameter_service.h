@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "proto/parameters.grpc.pb.h"
+#include "server/service/function_calls.h"
 #include "server/service/job_directory.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
@@ -20,16 +21,19 @@ using RawParameters = v1::Parameters::WithRawCallbackMethod_Exchange<
     v1::Parameters::WithRawCallbackMethod_Pull<
         v1::Parameters::WithRawCallbackMethod_Push<
             v1::Parameters::WithRawCallbackMethod_PushPull<
-                v1::Parameters::WithCallbackMethod_BeginAttempt<
-                    v1::Parameters::WithCallbackMethod_AssignPartitions<
-                        v1::Parameters::WithCallbackMethod_LoadRows<
-                            v1::Parameters::WithCallbackMethod_ExportPartition<
-                                v1::Parameters::WithCallbackMethod_ReadLedger<
-                                    v1::Parameters::WithCallbackMethod_DropJob<
-                                        v1::Parameters::
-                                            WithCallbackMethod_DescribeServer<
-                                                v1::Parameters::
-                                                    Service>>>>>>>>>>>;
+                v1::Parameters::WithCallbackMethod_Call<
+                    v1::Parameters::WithCallbackMethod_BeginAttempt<
+                        v1::Parameters::WithCallbackMethod_AssignPartitions<
+                            v1::Parameters::WithCallbackMethod_LoadRows<
+                                v1::Parameters::WithCallbackMethod_ExportPartition<
+                                    v1::Parameters::
+                                        WithCallbackMethod_ReadLedger<
+                                            v1::Parameters::
+                                                WithCallbackMethod_DropJob<
+                                                    v1::Parameters::
+                                                        WithCallbackMethod_DescribeServer<
+                                                            v1::Parameters::
+                                                                Service>>>>>>>>>>>>;
 
 // proto/parameters.proto documents every method. Orders of the scheduler name
 // the incarnation that they are for, and are refused by any other.
@@ -40,10 +44,11 @@ class ParameterService final : public RawParameters {
   // All must outlive the server that this is registered with. `share_memory`:
   // take messages in memory that clients share with us.
   ParameterService(JobDirectory* jobs, ParameterCalls* calls,
-                   ReplicaCalls* orders, OpenStreams* streams,
-                   bool share_memory = true)
+                   FunctionCalls* functions, ReplicaCalls* orders,
+                   OpenStreams* streams, bool share_memory = true)
       : jobs_(*jobs),
         calls_(*calls),
+        functions_(*functions),
         orders_(*orders),
         streams_(*streams),
         share_memory_(share_memory) {}
@@ -59,6 +64,9 @@ class ParameterService final : public RawParameters {
   grpc::ServerUnaryReactor* PushPull(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context,
+                                 const v1::CallRequest* request,
+                                 v1::CallReply* reply) override;
   grpc::ServerUnaryReactor* BeginAttempt(grpc::CallbackServerContext* context,
                                          const v1::BeginAttemptRequest* request,
                                          v1::BeginAttemptReply* reply) override;
@@ -92,6 +100,7 @@ class ParameterService final : public RawParameters {
 
   JobDirectory& jobs_;
   ParameterCalls& calls_;
+  FunctionCalls& functions_;
   ReplicaCalls& orders_;
   OpenStreams& streams_;
   const bool share_memory_;

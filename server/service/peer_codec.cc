@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/function_codec.h"
 #include "common/wire/replica_codec.h"
 #include "common/wire/slice_values.h"
 #include "server/core/log_record.h"
@@ -18,7 +19,7 @@ namespace {
 
 // Bulk -----------------------------------------------------------------------
 
-// Of an entry, a session's push and rows of a model alike.
+// Of an entry, a session's push or call, and rows of a model alike.
 constexpr BulkField kRecordFields[] = {
     {.number = v1::EntryLogRecord::kKeysFieldNumber},
     {.number = v1::EntryLogRecord::kValuesFieldNumber}};
@@ -28,13 +29,16 @@ static_assert(v1::SessionLogRecord::kKeysFieldNumber == kRecordKeys.number &&
               v1::SessionLogRecord::kValuesFieldNumber ==
                   kRecordValues.number &&
               v1::LoadLogRecord::kKeysFieldNumber == kRecordKeys.number &&
-              v1::LoadLogRecord::kValuesFieldNumber == kRecordValues.number);
+              v1::LoadLogRecord::kValuesFieldNumber == kRecordValues.number &&
+              v1::CallLogRecord::kKeysFieldNumber == kRecordKeys.number &&
+              v1::CallLogRecord::kValuesFieldNumber == kRecordValues.number);
 constexpr BulkSchema kRecordBulk = {kRecordFields};
 
 constexpr BulkField kKindFields[] = {
     {v1::LogRecord::kEntryFieldNumber, &kRecordBulk},
     {v1::LogRecord::kSessionFieldNumber, &kRecordBulk},
-    {v1::LogRecord::kLoadFieldNumber, &kRecordBulk}};
+    {v1::LogRecord::kLoadFieldNumber, &kRecordBulk},
+    {v1::LogRecord::kCallFieldNumber, &kRecordBulk}};
 constexpr BulkSchema kKindBulk = {kKindFields, /*one_of=*/true};
 
 constexpr BulkField kForwardFields[] = {
@@ -98,11 +102,21 @@ struct RecordHead {
     entry->set_ends_epoch(record.ends_epoch);
     entry->set_examples(record.examples);
     EncodeLedger(record.ledger, entry->mutable_ledger());
+    for (const FunctionCall& call : record.calls) {
+      ToProto(call, entry->add_calls());
+    }
   }
   void operator()(const SessionRecord& record) const {
     v1::SessionLogRecord* session = message->mutable_session();
     session->set_session(record.session);
     session->set_number(record.number);
+  }
+  void operator()(const CallRecord& record) const {
+    v1::CallLogRecord* call = message->mutable_call();
+    call->set_session(record.session);
+    call->set_number(record.number);
+    ToProto(record.call, call->mutable_call());
+    call->set_has_effect(record.has_effect);
   }
   void operator()(const LoadRecord& record) const { message->mutable_load(); }
 };
@@ -178,6 +192,9 @@ MessageWriter WriteRecord(const v1::LogRecord& head, const RecordPtr& record) {
     case v1::LogRecord::kLoad:
       kind.Head(head.load());
       break;
+    case v1::LogRecord::kCall:
+      kind.Head(head.call());
+      break;
     default:
       kind.Head(head);
       return kind;
@@ -211,6 +228,10 @@ absl::StatusOr<LogRecord> DecodeRecord(
       record.ends_epoch = entry.ends_epoch();
       record.examples = entry.examples();
       record.ledger = DecodeLedger(entry.ledger());
+      for (const v1::FunctionCall& one : entry.calls()) {
+        SERAPH_ASSIGN_OR_RETURN(FunctionCall call, FromProto(one));
+        record.calls.push_back(std::move(call));
+      }
       SERAPH_RETURN_IF_ERROR(TakeBulk(message, entry, &record));
       return record;
     }
@@ -219,6 +240,15 @@ absl::StatusOr<LogRecord> DecodeRecord(
       record.session = head.session().session();
       record.number = head.session().number();
       SERAPH_RETURN_IF_ERROR(TakeBulk(message, head.session(), &record));
+      return record;
+    }
+    case v1::LogRecord::kCall: {
+      CallRecord record;
+      record.session = head.call().session();
+      record.number = head.call().number();
+      SERAPH_ASSIGN_OR_RETURN(record.call, FromProto(head.call().call()));
+      record.has_effect = head.call().has_effect();
+      SERAPH_RETURN_IF_ERROR(TakeBulk(message, head.call(), &record));
       return record;
     }
     case v1::LogRecord::kLoad: {

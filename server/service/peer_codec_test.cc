@@ -109,6 +109,8 @@ TEST(PeerCodecTest, Records) {
                   .position_epoch = 1,
                   .position_record = 99,
                   .sums = {0.1, 0.2}};
+  entry.calls = {{.function = "scale", .version = 1, .arguments = {0.5}},
+                 {.function = "copy", .version = 2, .column = 3}};
   const EntryRecord back = ForwardTrip(entry);
   EXPECT_EQ(back.rank, entry.rank);
   EXPECT_EQ(back.clock, entry.clock);
@@ -118,6 +120,7 @@ TEST(PeerCodecTest, Records) {
   EXPECT_EQ(back.values, entry.values);
   EXPECT_TRUE(std::signbit(back.values[1]));
   EXPECT_EQ(back.ledger, entry.ledger);
+  EXPECT_EQ(back.calls, entry.calls);
 
   SessionRecord session;
   session.session = 1;
@@ -126,6 +129,20 @@ TEST(PeerCodecTest, Records) {
   session.values = {2};
   EXPECT_EQ(ForwardTrip(session).number, 2);
   EXPECT_EQ(ForwardTrip(session).values, session.values);
+  CallRecord call;
+  call.session = 1;
+  call.number = 2;
+  call.call = {.function = "f", .version = 3, .arguments = {"x", int64_t{4}}};
+  call.has_effect = true;
+  call.keys = {1, kMaxKey};
+  call.values = {2, 3};
+  const CallRecord called = ForwardTrip(call);
+  EXPECT_EQ(called.session, 1);
+  EXPECT_EQ(called.number, 2);
+  EXPECT_EQ(called.call, call.call);
+  EXPECT_TRUE(called.has_effect);
+  EXPECT_EQ(called.keys, call.keys);
+  EXPECT_EQ(called.values, call.values);
   LoadRecord load;
   load.keys = {1, 2};
   load.values = {3, 4};

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
+#include "common/wire/function_codec.h"
 #include "common/wire/key_encoding.h"
 #include "common/wire/slice_values.h"
 #include "server/service/ledger_codec.h"
@@ -168,6 +169,11 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
     message.examples = request.examples();
     message.chunk = part.chunk();
     message.chunks = part.chunks() == 0 ? 1 : part.chunks();
+    for (const v1::TableCall& one : request.calls()) {
+      if (one.table() != part.table()) continue;
+      SERAPH_ASSIGN_OR_RETURN(FunctionCall call, FromProto(one.call()));
+      message.calls.push_back(std::move(call));
+    }
     SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, &keys, &parts[i]));
     SERAPH_RETURN_IF_ERROR(
         values.Take(size_t{part.key_count()} * WidthOf(job, part.table()),
@@ -215,6 +221,9 @@ void EncodeResult(const Answer& answer, v1::PartResult* result) {
       break;
     case PartCode::kReplaced:
       result->set_code(v1::PART_REPLACED);
+      break;
+    case PartCode::kFunctionFailed:
+      result->set_code(v1::PART_FUNCTION_FAILED);
       break;
   }
   result->set_message(outcome.message);

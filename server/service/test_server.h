@@ -17,6 +17,7 @@
 #include "common/rpc/rpc_server.h"
 #include "gtest/gtest.h"
 #include "server/service/checkpoint_files.h"
+#include "server/service/function_calls.h"
 #include "server/service/job_directory.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
@@ -35,6 +36,8 @@ struct TestServerOptions {
   // Listens on its incarnation's local socket too, and talks to others over
   // theirs, and with shared memory.
   bool local = false;
+  // Must outlive the server.
+  const FunctionRegistry* functions = &FunctionRegistry::BuiltIns();
 };
 
 // Destroying it is like killing it: its peers are told nothing.
@@ -62,8 +65,10 @@ class TestServer {
                       .inflight_limit_bytes = options.inflight_limit_bytes,
                       .noop = options.noop});
     calls_.emplace(&*jobs_);
+    functions_.emplace(&*jobs_, options.functions);
     orders_.emplace(&*jobs_, &terms_, &files_, &*file_pool_);
-    parameters_service_.emplace(&*jobs_, &*calls_, &*orders_, &streams_);
+    parameters_service_.emplace(&*jobs_, &*calls_, &*functions_, &*orders_,
+                                &streams_);
     replicas_service_.emplace(&*orders_, &streams_);
     auto rpc = RpcServer::Start(
         {.local_incarnation = options.local ? options.incarnation : 0},
@@ -126,6 +131,7 @@ class TestServer {
   std::optional<ThreadPool> file_pool_;
   std::optional<JobDirectory> jobs_;
   std::optional<ParameterCalls> calls_;
+  std::optional<FunctionCalls> functions_;
   std::optional<ReplicaCalls> orders_;
   std::optional<ParameterService> parameters_service_;
   std::optional<ReplicaService> replicas_service_;

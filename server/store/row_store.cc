@@ -228,6 +228,33 @@ absl::Status RowStore::Load(absl::Span<const Key> keys,
   return absl::OkStatus();
 }
 
+ApplyResult RowStore::SetWeights(absl::Span<const Key> keys,
+                                 absl::Span<const float> values,
+                                 const LazySums& now) {
+  ApplyResult result;
+  NewRows created(this);
+  float* rows[kGroup];
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const auto group = keys.subspan(begin, kGroup);
+    FindToWrite(group, rows);
+    for (size_t i = 0; i < group.size(); ++i) {
+      const auto weights = values.subspan((begin + i) * width(), width());
+      if (!std::all_of(weights.begin(), weights.end(),
+                       [](float one) { return std::isfinite(one); })) {
+        if (result.not_finite++ == 0) result.first_not_finite = begin + i;
+      } else if (rows[i] != nullptr) {
+        rule_->SetWeights(weights, now, rows[i]);
+      } else {
+        rule_->InitRow(weights, now, created.Add(group[i]));
+        ++result.created;
+      }
+    }
+    created.Insert(false);
+  }
+  created.Insert(true);
+  return result;
+}
+
 absl::Status RowStore::RestoreRows(absl::Span<const Key> keys,
                                    absl::Span<const float> cells) {
   const size_t row_cells = rule_->row_cells();

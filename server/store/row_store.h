@@ -37,7 +37,8 @@ struct ApplyResult {
 //           nothing.
 // Sums:     the caller owns the partition's LazySums, advances them once a step
 //           of the partition (rule().NextStep), also for steps that touch no
-//           key, and gives them to every read. Only Apply and Load write rows.
+//           key, and gives them to every read. Only Apply, SetWeights and
+//           Load write rows.
 // Bytes:    no value depends on the range, on other keys, on addresses or on
 //           the order of earlier creations.
 // Blocks:   rows lie in numbered blocks, each row in one. A row may move to
@@ -97,6 +98,12 @@ class RowStore {
   // one look at each, in any order; returns their number. Sparse tables alone.
   virtual size_t Remove(
       absl::FunctionRef<bool(Key key, const float* row)> gone) = 0;
+
+  // Sets the weights of rows, existing or not, as of `now`; what else the
+  // optimizer knows of a key stays (UpdateRule::SetWeights). Rows with a value
+  // that is not finite stay as they are, and are reported as by Apply.
+  ApplyResult SetWeights(absl::Span<const Key> keys,
+                         absl::Span<const float> values, const LazySums& now);
 
   // Blocks ---------------------------------------------------------------
 

@@ -269,6 +269,33 @@ TEST_P(RowStoreTest, ChecksOrderAndRange) {
               StatusIs(kRange, HasSubstr("key 900")));
 }
 
+TEST_P(RowStoreTest, WeightsThatAreSetAreReadAsTheyAre) {
+  Rows rows(Table(GetParam()));
+  rows.Push({200, 300}, {1, 2, 3, 4});
+  rows.Push({}, {});
+  std::vector<Key> keys;  // More than a group, most of them missing if sparse.
+  std::vector<float> values;
+  for (Key key = 150; key < 350; ++key) {
+    keys.push_back(key);
+    values.push_back(key * 0.5f);
+    values.push_back(-1.0f * key);
+  }
+  values[7] = std::numeric_limits<float>::quiet_NaN();  // Of key 153.
+  const size_t before = rows.store->rows();
+  const std::vector<float> kept = rows.Read({153, 399});
+  const ApplyResult result = rows.store->SetWeights(keys, values, rows.sums);
+  EXPECT_EQ(result.created, sparse() ? 197 : 0);
+  EXPECT_EQ(rows.store->rows(), before + result.created);
+  EXPECT_EQ(result.not_finite, 1);
+  EXPECT_EQ(result.first_not_finite, 3);
+  EXPECT_TRUE(SameBits(rows.Read({153, 399}), kept));
+  keys.erase(keys.begin() + 3);
+  values.erase(values.begin() + 6, values.begin() + 8);
+  EXPECT_TRUE(SameBits(rows.Read(keys), values));
+  rows.Push({}, {});  // The lazy terms go on from there.
+  EXPECT_FALSE(SameBits(rows.Read(keys), values));
+}
+
 TEST_P(RowStoreTest, CursorGivesRowsInChunksAsReadGivesThem) {
   Rows rows(Table(GetParam()));
   std::vector<Key> pushed;

@@ -23,6 +23,11 @@ class ExpiringRule final : public UpdateRule {
     SetEpoch(row, 0);
   }
 
+  void SetWeights(absl::Span<const float> weights, const LazySums& now,
+                  float* row) const override {
+    rule_->SetWeights(weights, now, row);
+  }
+
   void Rebase(const LazySums& from, const LazySums& to,
               float* row) const override {
     rule_->Rebase(from, to, row);

@@ -18,10 +18,13 @@ struct Kernel {
   double l1;
   double l2;
 
-  // Solves the formula of w for z, with n = 0.
-  Slots Start(double w) const {
-    if (w == 0.0) return {0.0, 0.0};
-    return {-(w * (l2 + beta / alpha) + std::copysign(l1, w)), 0.0};
+  Slots Start(double w) const { return Imply(w, {0.0, 0.0}); }
+  // Solves the formula of w for z.
+  Slots Imply(double w, const Slots& slots) const {
+    const double n = slots[1];
+    if (w == 0.0) return {0.0, n};
+    const double curvature = l2 + (beta + std::sqrt(n)) / alpha;
+    return {-(w * curvature + std::copysign(l1, w)), n};
   }
   Row ForRow(double, uint32_t) const { return {}; }
   double Move(const Row&, double g, double& w, Slots& slots) const {

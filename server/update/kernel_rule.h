@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "server/update/lazy_terms.h"
@@ -38,6 +39,8 @@ struct Penalties {
 //     // Moves w and slots by gradient g. Returns the step size: w moved by it
 //     // times the (smoothed) gradient.
 //     double Move(const Row& row, double g, double& w, Slots& slots) const;
+//     // Only where the slots imply the weight: those that imply w.
+//     Slots Imply(double w, const Slots& slots) const;
 //   };
 template <typename Kernel>
 class KernelRule final : public UpdateRule {
@@ -61,15 +64,23 @@ class KernelRule final : public UpdateRule {
     const size_t width = this->width();
     for (size_t j = 0; j < width; ++j) {
       row[j] = weights[j];
-      const typename Kernel::Slots slots = kernel_.Start(weights[j]);
-      for (int s = 0; s < Kernel::kSlots; ++s) {
-        // ftrl's z of a huge weight might not be a float.
-        row[(1 + s) * width + j] =
-            static_cast<float>(std::clamp(slots[s], -kMaxFloat, kMaxFloat));
-      }
+      SetSlots(kernel_.Start(weights[j]), j, row);
     }
     if constexpr (Kernel::kCountsSteps) SetSteps(row, 0);
     lazy_.Record(sums, row + RecordOffset());
+  }
+
+  void SetWeights(absl::Span<const float> weights, const LazySums& now,
+                  float* row) const override {
+    for (size_t j = 0; j < width(); ++j) {
+      const float old = std::exchange(row[j], weights[j]);
+      if constexpr (requires { &Kernel::Imply; }) {
+        if (old != weights[j]) {
+          SetSlots(kernel_.Imply(weights[j], SlotsOf(row, j)), j, row);
+        }
+      }
+    }
+    lazy_.Record(now, row + RecordOffset());
   }
 
   void Rebase(const LazySums& from, const LazySums& to,
@@ -114,6 +125,22 @@ class KernelRule final : public UpdateRule {
   size_t StepsOffset() const { return kStripes * width(); }
   size_t RecordOffset() const {
     return StepsOffset() + (Kernel::kCountsSteps ? 1 : 0);
+  }
+
+  typename Kernel::Slots SlotsOf(const float* row, size_t column) const {
+    typename Kernel::Slots slots;
+    for (int s = 0; s < Kernel::kSlots; ++s) {
+      slots[s] = row[(1 + s) * width() + column];
+    }
+    return slots;
+  }
+  void SetSlots(const typename Kernel::Slots& slots, size_t column,
+                float* row) const {
+    for (int s = 0; s < Kernel::kSlots; ++s) {
+      // ftrl's z of a huge weight might not be a float.
+      row[(1 + s) * width() + column] =
+          static_cast<float>(std::clamp(slots[s], -kMaxFloat, kMaxFloat));
+    }
   }
 
   uint32_t Steps(const float* row) const {

@@ -58,6 +58,12 @@ class UpdateRule {
   virtual void InitRow(absl::Span<const float> weights, const LazySums& sums,
                        float* row) const = 0;
 
+  // Sets the weights of a row as of `now`. The optimizer's state stays, but for
+  // ftrl, whose z becomes such that it implies a weight that is new.
+  // Requires: finite weights, [width()].
+  virtual void SetWeights(absl::Span<const float> weights, const LazySums& now,
+                          float* row) const = 0;
+
   // Turns a row of a partition with the sums `from` into one of a partition
   // with the sums `to`: LazyTerms::Rebase. Weights and slots stay.
   virtual void Rebase(const LazySums& from, const LazySums& to,

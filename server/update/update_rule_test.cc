@@ -376,5 +376,36 @@ TEST(MakeUpdateRuleTest, RefusesWhatValidationRefuses) {
   EXPECT_FALSE(MakeUpdateRule({}, 0).ok());
 }
 
+// A value that is set is read as it is, and a push goes on from it with the
+// state that the key had.
+TEST_P(UpdateRuleTest, WeightsThatAreSetAreReadAndTrainedOn) {
+  OneRow row(spec(), {0.5f, -0.25f, 1.0f});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(row.Push({0.1f, -0.2f, 0.3f}, 0.05));
+  row.Idle(0.05);
+  std::vector<float> weights = row.Read();
+  const std::vector<float> cells_before = row.cells;
+  weights[0] = 2.0f;
+  weights[1] = 0.0f;
+  row.rule->SetWeights(weights, row.sums, row.cells.data());
+  EXPECT_TRUE(SameBits(row.Read(), weights));
+  // Slots of a column that was not set keep their bits, and for all kinds but
+  // ftrl those of the others do, too.
+  const bool implies = spec().kind == OptimizerKind::kFtrl;
+  const bool counts = spec().kind == OptimizerKind::kAdam ||
+                      spec().kind == OptimizerKind::kAdamw;
+  const size_t slots =
+      (row.cells.size() - LazyTermsOf(spec()).record_cells() - counts) / 3 - 1;
+  for (size_t i = 3; i < 3 * (slots + 1); ++i) {
+    if (implies && i < 5) continue;  // z.
+    EXPECT_EQ(row.cells[i], cells_before[i]) << i;
+  }
+  if (!implies) return;
+  // A gradient of 0 leaves the weights of ftrl where its state says they are.
+  ASSERT_TRUE(row.Push({0.0f, 0.0f, 0.0f}, 0.05));
+  const std::vector<float> after = row.Read();
+  EXPECT_NEAR(after[0], 2.0, 1e-5);
+  EXPECT_EQ(after[1], 0.0f);
+}
+
 }  // namespace
 }  // namespace seraph

@@ -28,6 +28,8 @@ struct EntryPush {
   bool ends_epoch = false;
   uint64_t examples = 0;
   v1::LedgerRecord ledger;
+  // Functions that write, in this order, after the step: docs/functions.md.
+  std::vector<v1::TableCall> calls;
   std::vector<TablePush> tables;  // By table; empty: no keys anywhere.
 };
 

@@ -70,6 +70,8 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
     open.entry.set_ends_epoch(step.entry->ends_epoch);
     open.entry.set_examples(step.entry->examples);
     *open.entry.mutable_ledger() = step.entry->ledger;
+    open.entry.mutable_calls()->Assign(step.entry->calls.begin(),
+                                       step.entry->calls.end());
   }
   if (step.pull.has_value()) {
     EncodeClock(step.pull->clock, &open.pull_clock);

@@ -99,6 +99,34 @@ class TableClientTest : public ::testing::Test {
   TableClient::Output output_;
 };
 
+TEST_F(TableClientTest, FunctionCallsTravelWithTheEntryAndItsRepeats) {
+  Step step;
+  step.entry = EntryPush{.clock = {0, 5}, .examples = 1};
+  step.entry->calls.resize(2);
+  step.entry->calls[0].mutable_call()->set_function("scale");
+  step.entry->calls[1].mutable_call()->set_function("fill");
+  const auto expect_calls = [](const TableClient::Outgoing& one) {
+    const v1::PushRequest& push = one.request->push();
+    EXPECT_EQ(push.parts_size(), 1);
+    ASSERT_EQ(push.calls_size(), 2);
+    EXPECT_EQ(push.calls(0).call().function(), "scale");
+    EXPECT_EQ(push.calls(1).call().function(), "fill");
+  };
+  const auto out = Start(step);
+  ASSERT_EQ(out.size(), 2);
+  for (const auto& one : out) expect_calls(one);
+  EXPECT_FALSE(Reply(out[0].message, absl::UnavailableError("broken")));
+  const auto again = SentAgain();
+  ASSERT_EQ(again.size(), 1);
+  expect_calls(again[0]);
+  // Also when it is cut anew for another server.
+  placements_[0].primary.name = "b";
+  placements_[0].epoch = 4;
+  const auto moved = Update(2);
+  ASSERT_EQ(moved.size(), 1);
+  expect_calls(moved[0]);
+}
+
 TEST_F(TableClientTest, AStepFinishesWithItsLastReplyInAnyOrder) {
   const auto out = StartPull();
   EXPECT_EQ(out[0].request->pull().header().job().generation(), 4);
