@@ -35,6 +35,7 @@ CheckpointManifest Example() {
   w.seed = ~uint64_t{0};
   w.admit_after = 4;
   w.expire_after_epochs = 5;
+  w.transport = ValueKind::kInt8;
   w.initializer = {InitializerKind::kNormal, 0.1, 1.0 / 3};
   w.optimizer.kind = OptimizerKind::kAdamw;
   w.optimizer.learning_rate = 1e-300;

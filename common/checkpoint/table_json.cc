@@ -39,6 +39,12 @@ constexpr Names<InitializerKind, 4> kInitializers = {{
     {InitializerKind::kUniform, "uniform"},
     {InitializerKind::kNormal, "normal"},
 }};
+constexpr Names<ValueKind, 4> kTransports = {{
+    {ValueKind::kFloat32, "float32"},
+    {ValueKind::kFloat16, "float16"},
+    {ValueKind::kBfloat16, "bfloat16"},
+    {ValueKind::kInt8, "int8"},
+}};
 constexpr Names<TableKind, 2> kTables = {{
     {TableKind::kDense, "dense"},
     {TableKind::kSparse, "sparse"},
@@ -81,6 +87,7 @@ Json TableToJson(const TableSpec& table) {
               {"seed", table.seed},
               {"admit_after", table.admit_after},
               {"expire_after_epochs", table.expire_after_epochs},
+              {"transport", NameOf(kTransports, table.transport)},
               {"initializer",
                {{"kind", NameOf(kInitializers, table.initializer.kind)},
                 {"mean", table.initializer.mean},
@@ -120,6 +127,9 @@ void ReadTable(JsonFields& fields, TableSpec* table) {
   if (fields.Has("admit_after")) fields.Get("admit_after", &table->admit_after);
   if (fields.Has("expire_after_epochs")) {
     fields.Get("expire_after_epochs", &table->expire_after_epochs);
+  }
+  if (fields.Has("transport")) {
+    GetName(fields, "transport", kTransports, &table->transport);
   }
   fields.Object("initializer", [&](JsonFields& of) {
     GetName(of, "kind", kInitializers, &table->initializer.kind);

@@ -19,6 +19,13 @@ namespace {
 
 constexpr size_t kLongestName = 100;
 
+constexpr std::pair<ValueKind, absl::string_view> kTransports[] = {
+    {ValueKind::kFloat32, "float32"},
+    {ValueKind::kFloat16, "float16"},
+    {ValueKind::kBfloat16, "bfloat16"},
+    {ValueKind::kInt8, "int8"},
+};
+
 constexpr std::pair<SyncMode, absl::string_view> kSyncModes[] = {
     {SyncMode::kBsp, "bsp"},
     {SyncMode::kSsp, "ssp"},
@@ -133,6 +140,11 @@ void VisitTables(Section& section, const ModelSpec& model, TablesSpec* tables) {
           "Sparse tables: at the end of an epoch, the keys go to which nothing "
           "was pushed for this many epochs. 0: none.")
       .Bind(&tables->expire_after_epochs);
+  section
+      .Key("transport",
+           "What values travel as, both ways; they are kept and computed with "
+           "as float32. int8 has one power of two for each row as its scale.")
+      .BindChoice<ValueKind>(&tables->transport, kTransports);
   if (model.keys.has_value() && tables->admit_after > 1) {
     section.Complain("admit_after",
                      "is for sparse tables: model.keys makes dense ones");

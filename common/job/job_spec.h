@@ -80,6 +80,7 @@ struct TablesSpec {
   bool scramble = false;             // Of sparse tables.
   uint32_t admit_after = 1;          // Of sparse tables, 1..255.
   uint32_t expire_after_epochs = 0;  // Of sparse tables; 0: never.
+  ValueKind transport = ValueKind::kFloat32;
 
   friend bool operator==(const TablesSpec&, const TablesSpec&) = default;
 };

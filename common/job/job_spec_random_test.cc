@@ -166,6 +166,9 @@ JobSpec DrawJob(uint64_t seed) {
     job.tables.admit_after = 1 + dice.Below(255);
     job.tables.expire_after_epochs = dice.Below(5);
   }
+  job.tables.transport =
+      dice.Of<ValueKind>({ValueKind::kFloat32, ValueKind::kFloat16,
+                          ValueKind::kBfloat16, ValueKind::kInt8});
   if (dice.Flip()) job.init_model = dice.Text();
   job.output_directory = dice.Text();
   return job;

@@ -136,7 +136,7 @@ TEST(JobSpecTest, NeutralValuesContradictNothing) {
       "train: {optimizer: {l1: 0, l2: 0}, schedule: {kind: constant}}\n"
       "sync: {mode: bsp, staleness: 0, combine: mean, pipeline: 0}\n"
       "tables: {partitions: 8, replicas: 1, min_in_sync: 1, scramble: false,\n"
-      "  admit_after: 1, expire_after_epochs: 0}\n"
+      "  admit_after: 1, expire_after_epochs: 0, transport: float32}\n"
       "init: {}\n"));
   EXPECT_EQ(job.tables.partitions, 8);
 }

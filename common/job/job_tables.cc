@@ -37,6 +37,7 @@ absl::StatusOr<std::vector<TableSpec>> JobTables(
     table.scramble = job.tables.scramble && part.kind == TableKind::kSparse;
     table.partitions = job.tables.partitions.value_or(default_partitions);
     table.seed = job.seed;
+    table.transport = job.tables.transport;
     // A bias is in every example.
     if (part.kind == TableKind::kSparse && !part.is_bias) {
       table.admit_after = job.tables.admit_after;

@@ -69,6 +69,7 @@ tables:
   scramble: false
   admit_after: 1
   expire_after_epochs: 0
+  transport: float32
 checkpoint: {directory: ckpt, every_epochs: 2, every_clocks: 500, keep: 4}
 init: {model: ../old/model}
 output: {directory: /tmp/out dir}

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/table/value_kind.h"
+
 namespace seraph {
 
 enum class OptimizerKind {
@@ -93,6 +95,7 @@ struct TableSpec {
   // sparse: at the end of an epoch the keys go that were pushed last this many
   // epochs ago or earlier; 0: none.
   uint32_t expire_after_epochs = 0;
+  ValueKind transport = ValueKind::kFloat32;  // Of what ranks push and pull.
   InitializerSpec initializer;
   OptimizerSpec optimizer;
   ScheduleSpec schedule;

@@ -20,9 +20,13 @@ inline v1::KeyEncoding EncodingOf(KeyForm form) {
   return static_cast<v1::KeyEncoding>(form);
 }
 
-// Nullopt for an encoding that a later version may have.
+// Nullopt for an encoding that a later version may have, and for the name of a
+// list.
 inline std::optional<KeyForm> FormOf(v1::KeyEncoding encoding) {
-  if (!v1::KeyEncoding_IsValid(encoding)) return std::nullopt;
+  if (!v1::KeyEncoding_IsValid(encoding) ||
+      encoding == v1::KEY_ENCODING_LISTED) {
+    return std::nullopt;
+  }
   return static_cast<KeyForm>(encoding);
 }
 

@@ -1,9 +1,12 @@
 #include "common/wire/table_codec.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "common/status/status_macros.h"
 #include "common/wire/enum_names.h"
+#include "common/wire/value_encoding.h"
 
 namespace seraph {
 namespace {
@@ -135,6 +138,7 @@ void ToProto(const TableSpec& spec, v1::TableSpec* message) {
   message->set_seed(spec.seed);
   message->set_admit_after(spec.admit_after);
   message->set_expire_after_epochs(spec.expire_after_epochs);
+  message->set_transport(EncodingOf(spec.transport));
   ToProto(spec.initializer, message->mutable_initializer());
   ToProto(spec.optimizer, message->mutable_optimizer());
   ToProto(spec.schedule, message->mutable_schedule());
@@ -152,6 +156,12 @@ absl::StatusOr<TableSpec> FromProto(const v1::TableSpec& message) {
   // Daemons of an earlier version know of no other than 1.
   spec.admit_after = std::max<uint32_t>(1, message.admit_after());
   spec.expire_after_epochs = message.expire_after_epochs();
+  const std::optional<ValueKind> transport = KindOf(message.transport());
+  if (!transport.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "table '", spec.name, "': unknown transport ", message.transport()));
+  }
+  spec.transport = *transport;
   SERAPH_ASSIGN_OR_RETURN(spec.initializer, FromProto(message.initializer()));
   SERAPH_ASSIGN_OR_RETURN(spec.optimizer, FromProto(message.optimizer()));
   SERAPH_ASSIGN_OR_RETURN(spec.schedule, FromProto(message.schedule()));

@@ -26,6 +26,7 @@ TableSpec UnusualTable() {
   spec.seed = 11;
   spec.admit_after = 4;
   spec.expire_after_epochs = 5;
+  spec.transport = ValueKind::kBfloat16;
   spec.initializer = {InitializerKind::kNormal, 0.25, 0.5};
   spec.optimizer = {.kind = OptimizerKind::kFtrl,
                     .learning_rate = 0.11,

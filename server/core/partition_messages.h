@@ -34,6 +34,7 @@ enum class PartCode {
   kFailed,
   kReplaced,
   kFunctionFailed,
+  kUnknownList,
 };
 
 struct PartOutcome {

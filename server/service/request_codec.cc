@@ -225,6 +225,9 @@ void EncodeResult(const Answer& answer, v1::PartResult* result) {
     case PartCode::kFunctionFailed:
       result->set_code(v1::PART_FUNCTION_FAILED);
       break;
+    case PartCode::kUnknownList:
+      result->set_code(v1::PART_UNKNOWN_LIST);
+      break;
   }
   result->set_message(outcome.message);
   result->set_epoch(answer.epoch);

@@ -131,6 +131,8 @@ bool SimRank::Judge(const absl::StatusOr<Answer>& answer,
       return false;
     case PartCode::kInvalid:
     case PartCode::kFailed:
+    case PartCode::kFunctionFailed:
+    case PartCode::kUnknownList:
       checker_.Report(
           absl::StrCat("rank ", who_.rank, ": ", answer->outcome.message));
       ended_ = true;

@@ -19,6 +19,7 @@ v1::PushRequest HeadOf(const v1::PushRequest& push) {
   head.set_ends_epoch(push.ends_epoch());
   head.set_examples(push.examples());
   if (push.has_ledger()) *head.mutable_ledger() = push.ledger();
+  *head.mutable_calls() = push.calls();
   *head.mutable_parts() = push.parts();
   return head;
 }
