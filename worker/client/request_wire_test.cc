@@ -43,6 +43,7 @@ void FillPush(v1::PushRequest* push, size_t bulk) {
   push->set_ends_epoch(true);
   push->set_examples(4);
   push->mutable_ledger()->add_sums(0.5);
+  push->add_calls()->mutable_call()->set_function("scale");
   push->set_values(std::string(bulk, 'v'));
 }
 
@@ -52,7 +53,9 @@ std::vector<std::string> Unset(Request request) {
   std::vector<std::string> names = UnsetFields(request);
   std::erase_if(names, [](const std::string& name) {
     return name.find("Part.") != name.npos ||
-           name.find("LedgerRecord.") != name.npos;
+           name.find("LedgerRecord.") != name.npos ||
+           name.find("FunctionCall.") != name.npos ||
+           name.find("TableCall.") != name.npos;
   });
   return names;
 }
