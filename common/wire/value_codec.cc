@@ -24,6 +24,8 @@ constexpr float kBeyondBfloat16 = 0x1.ffp127f;
 
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
 constexpr int kLeastExponent = -128;
+// In place of a value that is not finite; no multiple goes so far.
+constexpr int8_t kNotFinite = -128;
 // Values that share 64 random bits.
 constexpr uint32_t kValuesOfDraw = 4;
 
@@ -73,7 +75,9 @@ int ExponentOf(float most) {
 uint64_t EncodeInt8Row(absl::Span<const float> row, Key key,
                        const RoundingDraw* draw, char* out) {
   float most = 0;
-  for (const float value : row) most = std::max(most, std::abs(value));
+  for (const float value : row) {
+    if (std::isfinite(value)) most = std::max(most, std::abs(value));
+  }
   const int e = ExponentOf(most);
   *out++ = static_cast<char>(static_cast<int8_t>(e));
   const double scale = std::ldexp(1.0, e);
@@ -82,15 +86,20 @@ uint64_t EncodeInt8Row(absl::Span<const float> row, Key key,
   uint64_t bits = 0;
   for (uint32_t j = 0; j < row.size(); ++j) {
     const double exact = row[j] * inverse;
+    if (draw != nullptr && j % kValuesOfDraw == 0) {
+      bits = Draw(draw->seed,
+                  {kRoundingLabel, draw->table, draw->rank, draw->clock.epoch,
+                   draw->clock.step, key, j / kValuesOfDraw});
+    }
     double multiple;
+    if (!std::isfinite(row[j])) {
+      bits >>= 16;
+      *out++ = static_cast<char>(kNotFinite);
+      continue;
+    }
     if (draw == nullptr) {
       multiple = std::round(exact);
     } else {
-      if (j % kValuesOfDraw == 0) {
-        bits = Draw(draw->seed,
-                    {kRoundingLabel, draw->table, draw->rank, draw->clock.epoch,
-                     draw->clock.step, key, j / kValuesOfDraw});
-      }
       const double chance = static_cast<double>(bits & 0xffff) * 0x1p-16;
       bits >>= 16;
       const double lower = std::floor(exact);
@@ -108,7 +117,9 @@ uint64_t EncodeInt8Row(absl::Span<const float> row, Key key,
 void DecodeInt8Row(const char* from, absl::Span<float> row) {
   const double scale = std::ldexp(1.0, static_cast<int8_t>(*from++));
   for (float& value : row) {
-    value = static_cast<float>(static_cast<int8_t>(*from++) * scale);
+    const auto multiple = static_cast<int8_t>(*from++);
+    value = multiple == kNotFinite ? std::numeric_limits<float>::quiet_NaN()
+                                   : static_cast<float>(multiple * scale);
   }
 }
 
@@ -156,6 +167,24 @@ uint64_t EncodeValues(ValueKind kind, uint32_t width,
   return 0;
 }
 
+void DecodeRow(ValueKind kind, const char* bytes, absl::Span<float> row) {
+  absl::string_view from(bytes, RowBytes(kind, row.size()));
+  switch (kind) {
+    case ValueKind::kFloat32:
+      TakeLittleEndian(&from, row);
+      break;
+    case ValueKind::kFloat16:
+      DecodeSmall<Eigen::half>(from, row);
+      break;
+    case ValueKind::kBfloat16:
+      DecodeSmall<Eigen::bfloat16>(from, row);
+      break;
+    case ValueKind::kInt8:
+      DecodeInt8Row(bytes, row);
+      break;
+  }
+}
+
 absl::Status DecodeValues(ValueKind kind, uint32_t width,
                           absl::string_view bytes, absl::Span<float> values) {
   const size_t rows = width == 0 ? 0 : values.size() / width;
@@ -164,22 +193,13 @@ absl::Status DecodeValues(ValueKind kind, uint32_t width,
         bytes.size(), " bytes of values, where ", rows, " rows of ", width,
         " values have ", rows * RowBytes(kind, width)));
   }
-  switch (kind) {
-    case ValueKind::kFloat32:
-      TakeLittleEndian(&bytes, values);
-      break;
-    case ValueKind::kFloat16:
-      DecodeSmall<Eigen::half>(bytes, values);
-      break;
-    case ValueKind::kBfloat16:
-      DecodeSmall<Eigen::bfloat16>(bytes, values);
-      break;
-    case ValueKind::kInt8:
-      for (size_t i = 0; i < rows; ++i) {
-        DecodeInt8Row(bytes.data() + i * RowBytes(kind, width),
-                      values.subspan(i * width, width));
-      }
-      break;
+  if (kind == ValueKind::kInt8) {
+    for (size_t i = 0; i < rows; ++i) {
+      DecodeInt8Row(bytes.data() + i * RowBytes(kind, width),
+                    values.subspan(i * width, width));
+    }
+  } else if (!values.empty()) {
+    DecodeRow(kind, bytes.data(), values);  // One row is as all of them.
   }
   return absl::OkStatus();
 }

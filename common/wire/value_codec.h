@@ -40,19 +40,23 @@ struct RoundingDraw {
 //
 // int8: e is the least for which no value of the row is beyond 127 multiples,
 // and not below -128 (a multiple that float32 cannot
-// hold, of values near its largest, becomes the one below). With `draw` a value
+// hold, of values near its largest, becomes the one below). A value that is not
+// finite becomes one that is no number. With `draw` a value
 // between two multiples becomes the upper one with a probability that is its
 // distance from the lower one (in 2^-16 steps), and else the lower one; without
 // it, the nearest, half away from zero.
 //
-// keys [n] (used with `draw` alone), values [n * width], finite. Appends n *
+// keys [n] (used with `draw` alone), values [n * width]. Appends n *
 // RowBytes to `*to`. Returns how many values were beyond the range.
 uint64_t EncodeValues(ValueKind kind, uint32_t width,
                       absl::Span<const Key> keys,
                       absl::Span<const float> values, const RoundingDraw* draw,
                       std::string* to);
 
-// Sets `values`, [n * width]. float16 and bfloat16 may hold what is not finite.
+// Sets one row of RowBytes bytes.
+void DecodeRow(ValueKind kind, const char* bytes, absl::Span<float> row);
+
+// Sets `values`, [n * width], which may be what is not finite.
 // Errors: InvalidArgument where `bytes` is not n * RowBytes long.
 absl::Status DecodeValues(ValueKind kind, uint32_t width,
                           absl::string_view bytes, absl::Span<float> values);

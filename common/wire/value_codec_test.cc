@@ -193,6 +193,21 @@ TEST(ValueCodecTest, ARowDependsOnItsOwnPlaceOnly) {
   }
 }
 
+TEST(ValueCodecTest, WhatIsNotFiniteIsNoNumberAndHurtsNoNeighbour) {
+  const RoundingDraw draw{.seed = kSeed};
+  for (const float value : {std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()}) {
+    for (const RoundingDraw* one :
+         {static_cast<const RoundingDraw*>(nullptr), &draw}) {
+      const Coded coded = Code(ValueKind::kInt8, 3, {1.0f, value, -0.5f}, one);
+      EXPECT_EQ(coded.values[0], 1.0f);
+      EXPECT_TRUE(std::isnan(coded.values[1]));
+      EXPECT_EQ(coded.values[2], -0.5f);
+    }
+  }
+}
+
 TEST(ValueCodecTest, AWrongLengthIsRefused) {
   std::vector<float> values(6);
   for (const ValueKind kind : {ValueKind::kFloat32, ValueKind::kFloat16,

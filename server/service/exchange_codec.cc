@@ -2,21 +2,20 @@
 
 #include <string>
 
-#include "absl/types/span.h"
 #include "common/wire/exchange_bulk.h"
 
 namespace seraph {
 namespace {
 
-using Rows = std::vector<std::vector<float>>;
+using Rows = std::vector<PulledRows>;
 
 MessageWriter WritePull(const v1::PullReply& head, Rows rows) {
   MessageWriter reply;
   reply.Head(head);
   const auto owner = std::make_shared<const Rows>(std::move(rows));
   std::vector<OwnedSlice> values;
-  for (const std::vector<float>& part : *owner) {
-    values.push_back(SliceOf(absl::MakeConstSpan(part), owner));
+  for (const PulledRows& part : *owner) {
+    values.push_back(OwnedSlice{BytesOf(part), owner});
   }
   reply.Bytes(kPulledValues.number, values);
   return reply;
@@ -33,13 +32,20 @@ MessageWriter WritePushPull(const v1::PushPullReply& head, Rows rows) {
 
 void TakeIn(const Rows& rows, v1::PullReply* reply) {
   std::string* values = reply->mutable_values();
-  for (const std::vector<float>& part : rows) {
-    values->append(reinterpret_cast<const char*>(part.data()),
-                   part.size() * sizeof(float));
+  for (const PulledRows& part : rows) {
+    const absl::string_view bytes = BytesOf(part);
+    values->append(bytes.data(), bytes.size());
   }
 }
 
 }  // namespace
+
+absl::string_view BytesOf(const PulledRows& rows) {
+  if (const auto* bytes = std::get_if<std::string>(&rows)) return *bytes;
+  const auto& values = std::get<std::vector<float>>(rows);
+  return {reinterpret_cast<const char*>(values.data()),
+          values.size() * sizeof(float)};
+}
 
 MessageWriter WriteReply(WithRows<v1::PullReply> reply) {
   return WritePull(reply.head, std::move(reply.rows));

@@ -4,20 +4,27 @@
 #define SERAPH_SERVER_SERVICE_EXCHANGE_CODEC_H_
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "common/wire/message_writer.h"
 #include "proto/parameters.pb.h"
 
 namespace seraph {
 
+// The rows of one part: row-major values, or the bytes that they travel as.
+using PulledRows = std::variant<std::vector<float>, std::string>;
+
+absl::string_view BytesOf(const PulledRows& rows);
+
 // A reply without its bulk.
 template <typename Reply>
 struct WithRows {
   Reply head;
-  // The values of the pull in it: by part, row-major.
-  std::vector<std::vector<float>> rows;
+  std::vector<PulledRows> rows;  // Of the pull in it: by part.
 };
 
 // On the wire. Rows are not copied, unless there are few.

@@ -96,8 +96,8 @@ void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
                            WithRows<v1::ExchangeReply> reply,
                            RequestHold hold) {
   size_t bytes = kReplyBytes;
-  for (const std::vector<float>& rows : reply.rows) {
-    bytes += rows.size() * sizeof(float);
+  for (const PulledRows& rows : reply.rows) {
+    bytes += BytesOf(rows).size();
   }
   Batch batch;
   {

@@ -11,6 +11,7 @@
 #include "common/status/errors.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/exchange_bulk.h"
+#include "common/wire/value_codec.h"
 #include "server/service/answer_join.h"
 #include "server/service/ledger_codec.h"
 #include "server/service/order_codec.h"
@@ -55,12 +56,31 @@ void SendPushes(const ServedJob& job,
   }
 }
 
-WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers) {
+std::vector<RowForm> FormsOf(
+    const std::vector<DecodedPart<PullMessage>>& parts) {
+  std::vector<RowForm> forms;
+  forms.reserve(parts.size());
+  for (const auto& part : parts) forms.push_back(part.form);
+  return forms;
+}
+
+// `forms`: by answer.
+WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers,
+                                        const std::vector<RowForm>& forms) {
   WithRows<v1::PullReply> reply;
   reply.rows.reserve(answers.size());
-  for (Answer& answer : answers) {
+  for (size_t i = 0; i < answers.size(); ++i) {
+    Answer& answer = answers[i];
     EncodeResult(answer, reply.head.add_results());
-    reply.rows.push_back(std::move(answer.values));
+    const RowForm& form = forms[i];
+    if (form.kind == ValueKind::kFloat32) {
+      reply.rows.push_back(std::move(answer.values));
+      continue;
+    }
+    // A weight beyond the range becomes the largest there is.
+    std::string bytes;
+    EncodeValues(form.kind, form.width, {}, answer.values, nullptr, &bytes);
+    reply.rows.push_back(std::move(bytes));
   }
   return reply;
 }
@@ -135,9 +155,10 @@ void ParameterCalls::HeldPull(const WithBulk<Outer>& outer,
   if (!parts.ok()) return done(parts.status(), {});
   RequestHold hold = AdmitPull(**job, &*parts);
   auto join = AnswerJoin<Answer>::Of(
-      parts->size(), [hold = std::move(hold), done = std::move(done)](
-                         std::vector<Answer> answers) mutable {
-        done(EncodePullReply(std::move(answers)), std::move(hold));
+      parts->size(),
+      [forms = FormsOf(*parts), hold = std::move(hold),
+       done = std::move(done)](std::vector<Answer> answers) mutable {
+        done(EncodePullReply(std::move(answers), forms), std::move(hold));
       });
   SendPulls(*std::move(parts), join);
 }
@@ -217,9 +238,9 @@ void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
         }
         auto pull_join = AnswerJoin<Answer>::Of(
             pulls.size(),
-            [reply, hold = std::move(hold),
+            [reply, forms = FormsOf(pulls), hold = std::move(hold),
              done = std::move(done)](std::vector<Answer> pulled) mutable {
-              auto rows = EncodePullReply(std::move(pulled));
+              auto rows = EncodePullReply(std::move(pulled), forms);
               *reply->head.mutable_pull() = std::move(rows.head);
               reply->rows = std::move(rows.rows);
               done(std::move(*reply), std::move(hold));

@@ -14,6 +14,8 @@
 #include "common/wire/cluster_codec.h"
 #include "common/wire/key_encoding.h"
 #include "common/wire/table_codec.h"
+#include "common/wire/value_codec.h"
+#include "common/wire/value_encoding.h"
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
@@ -494,6 +496,62 @@ TEST_F(ParameterServiceTest, KeysComeInAnyForm) {
   EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
   push.mutable_parts(0)->set_encoding(static_cast<v1::KeyEncoding>(77));
   EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(ParameterServiceTest, ValuesTravelInEveryEncodingBothWays) {
+  TableSpec table = SumTable();
+  table.width = 2;
+  ASSERT_THAT(Assign(Order("asp", table)), IsOk());
+  ASSERT_THAT(Begin(0), IsOk());
+  // All of them hold these exactly, and the sums too.
+  const std::vector<float> values = {1.5f, -3, 0.25f, 2};
+  const std::vector<ValueKind> kinds = {ValueKind::kFloat32,
+                                        ValueKind::kFloat16,
+                                        ValueKind::kBfloat16, ValueKind::kInt8};
+  for (uint32_t step = 0; step < kinds.size(); ++step) {
+    v1::PushRequest push = Push(0, step, 0);
+    push.clear_values();
+    for (auto& part : *push.mutable_parts()) {
+      part.set_values(EncodingOf(kinds[step]));
+    }
+    EncodeValues(kinds[step], 2, {}, values, nullptr, push.mutable_values());
+    const auto pushed = DoPush(push);
+    ASSERT_THAT(pushed, IsOk());
+    for (const v1::PartResult& result : pushed->results()) {
+      EXPECT_EQ(result.code(), v1::PART_OK) << result.message();
+    }
+    for (const ValueKind kind : kinds) {
+      v1::PullRequest pull = Pull(0, step + 1);
+      for (auto& part : *pull.mutable_parts())
+        part.set_values(EncodingOf(kind));
+      const auto pulled = DoPull(pull);
+      ASSERT_THAT(pulled, IsOk());
+      std::vector<float> rows(4);
+      ASSERT_THAT(DecodeValues(kind, 2, pulled->values(), absl::MakeSpan(rows)),
+                  IsOk());
+      const float times = static_cast<float>(step + 1);
+      EXPECT_THAT(rows, ElementsAre(1.5f * times, -3 * times, 0.25f * times,
+                                    2 * times));
+    }
+  }
+
+  v1::PushRequest push = Push(0, kinds.size(), 1);
+  push.mutable_parts(0)->set_values(v1::VALUE_ENCODING_INT8);
+  push.mutable_parts(1)->set_values(v1::VALUE_ENCODING_INT8);
+  const std::string row = {0, 1, -128};  // The last is no number.
+  push.set_values(row + std::string(3, '\0'));
+  const auto pushed = DoPush(push);
+  ASSERT_THAT(pushed, IsOk());
+  EXPECT_EQ(pushed->results(0).code(), v1::PART_INVALID);
+  EXPECT_EQ(pushed->results(1).code(), v1::PART_OK);
+
+  push.set_values(row);  // Of one part alone.
+  EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
+  push.mutable_parts(0)->set_values(static_cast<v1::ValueEncoding>(77));
+  EXPECT_THAT(DoPush(push), StatusIs(absl::StatusCode::kInvalidArgument));
+  v1::PullRequest pull = Pull(0, 1);
+  pull.mutable_parts(0)->set_values(static_cast<v1::ValueEncoding>(77));
+  EXPECT_THAT(DoPull(pull), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(ParameterServiceTest, ManyRequestsMayGoAsOneMessage) {

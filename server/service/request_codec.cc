@@ -10,6 +10,8 @@
 #include "common/wire/function_codec.h"
 #include "common/wire/key_encoding.h"
 #include "common/wire/slice_values.h"
+#include "common/wire/value_codec.h"
+#include "common/wire/value_encoding.h"
 #include "server/service/ledger_codec.h"
 
 namespace seraph {
@@ -25,6 +27,22 @@ class Tail {
   absl::Status Take(size_t count, const char* field, std::vector<T>* out) {
     if (count > reader_.left() / sizeof(T)) return TooShort(field);
     TakeValues(count, &reader_, out);
+    return absl::OkStatus();
+  }
+
+  // [count * width] values, in rows of `kind`.
+  absl::Status TakeRows(ValueKind kind, size_t count, size_t width,
+                        std::vector<float>* out) {
+    if (kind == ValueKind::kFloat32) return Take(count * width, "values", out);
+    if (width == 0) return absl::OkStatus();  // There is no such table.
+    const size_t row_bytes = RowBytes(kind, width);
+    if (count > reader_.left() / row_bytes) return TooShort("values");
+    out->resize(count * width);
+    float* to = out->data();
+    ForEachRecord(count, row_bytes, &reader_, [&](const char* row) {
+      DecodeRow(kind, row, absl::MakeSpan(to, width));
+      to += width;
+    });
     return absl::OkStatus();
   }
 
@@ -110,7 +128,15 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
   return absl::OkStatus();
 }
 
-// float32 values per key of a part's table; 0 where there is no such table.
+// Errors: InvalidArgument for an encoding that a later version may have.
+absl::StatusOr<ValueKind> ValuesOf(v1::ValueEncoding encoding) {
+  const std::optional<ValueKind> kind = KindOf(encoding);
+  if (kind.has_value()) return *kind;
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown value encoding ", encoding));
+}
+
+// Values per key of a part's table; 0 where there is no such table.
 size_t WidthOf(const ServedJob& job, uint32_t table) {
   return table < job.tables().size() ? job.tables()[table].width : 0;
 }
@@ -129,8 +155,9 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
   const std::optional<RankName> rank = RankNameOf(request.header());
   size_t reply_bytes = 0;
   for (const v1::PullPart& part : request.parts()) {
+    SERAPH_ASSIGN_OR_RETURN(const ValueKind kind, ValuesOf(part.values()));
     reply_bytes +=
-        size_t{part.key_count()} * WidthOf(job, part.table()) * sizeof(float);
+        part.key_count() * RowBytes(kind, WidthOf(job, part.table()));
   }
   if (reply_bytes > kMaxReplyBytes) {
     return absl::InvalidArgumentError(
@@ -143,6 +170,9 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
     message.epoch = request.parts(i).epoch();
     message.rank = rank;
     message.number = request.parts(i).number();
+    parts[i].form = {
+        *KindOf(request.parts(i).values()),
+        static_cast<uint32_t>(WidthOf(job, request.parts(i).table()))};
     if (request.has_clock()) message.clock = FromProto(request.clock());
     SERAPH_RETURN_IF_ERROR(TakeKeys(request.parts(i), job, &keys, &parts[i]));
   }
@@ -175,9 +205,9 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
       message.calls.push_back(std::move(call));
     }
     SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, &keys, &parts[i]));
-    SERAPH_RETURN_IF_ERROR(
-        values.Take(size_t{part.key_count()} * WidthOf(job, part.table()),
-                    "values", &message.values));
+    SERAPH_ASSIGN_OR_RETURN(const ValueKind kind, ValuesOf(part.values()));
+    SERAPH_RETURN_IF_ERROR(values.TakeRows(
+        kind, part.key_count(), WidthOf(job, part.table()), &message.values));
     if (parts[i].actor != nullptr && parts[i].actor->options().is_ledger) {
       message.ledger = DecodeLedger(request.ledger());
     }

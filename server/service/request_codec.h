@@ -3,11 +3,13 @@
 #define SERAPH_SERVER_SERVICE_REQUEST_CODEC_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/table/value_kind.h"
 #include "common/wire/byte_slices.h"
 #include "proto/parameters.pb.h"
 #include "server/core/partition_messages.h"
@@ -15,12 +17,19 @@
 
 namespace seraph {
 
+// How the rows of a pull are to be answered.
+struct RowForm {
+  ValueKind kind = ValueKind::kFloat32;
+  uint32_t width = 0;
+};
+
 // A part of a request: where it goes, or why it goes nowhere.
 template <typename Message>
 struct DecodedPart {
   PartitionActor* actor = nullptr;  // Null: `refusal` is the answer.
   Answer refusal;
   Message message;
+  RowForm form;  // Of a pull.
 };
 
 // One decoded part for each part of the request, in its order. What is wrong

@@ -73,6 +73,42 @@ TEST(ChunksTest, DoNotChangeTheBytes) {
   }
 }
 
+// Rounding is by names, not by neighbours, messages or attempts.
+TEST(TransportTest, IsTheSameOnEveryShapeInEveryWeather) {
+  std::set<std::string> digests;
+  for (const ValueKind transport : {ValueKind::kFloat32, ValueKind::kFloat16,
+                                    ValueKind::kBfloat16, ValueKind::kInt8}) {
+    const auto job = [&](uint32_t partitions, bool scramble) {
+      SimJob made = MakeJob(OptimizerKind::kAdagrad, TableKind::kSparse,
+                            partitions, scramble);
+      for (TableSpec& table : made.tables) table.transport = transport;
+      return made;
+    };
+    const SimResult calm = RunSim(job(1, false), {.seed = 1});
+    ASSERT_TRUE(calm.ended);
+    digests.insert(calm.digest);
+    uint64_t seed = 2;
+    for (const uint32_t partitions : {1, 7, 64}) {
+      for (const bool scramble : {false, true}) {
+        for (const size_t bytes : {size_t{64}, size_t{1} << 20}) {
+          const SimResult rough =
+              RunSim(job(partitions, scramble), {.seed = seed++,
+                                                 .servers = 3,
+                                                 .lose = 0.1,
+                                                 .duplicate = 0.1,
+                                                 .max_message_bytes = bytes,
+                                                 .crashes = 2});
+          EXPECT_TRUE(rough.ended) << "hangs: seed " << seed;
+          EXPECT_EQ(rough.digest, calm.digest)
+              << "transport " << static_cast<int>(transport) << ", seed "
+              << seed << ", " << partitions << " partitions";
+        }
+      }
+    }
+  }
+  EXPECT_EQ(digests.size(), 4) << "nothing was rounded";
+}
+
 // When keys come into being is decided by what all ranks have pushed, not by
 // partitions, arrival or repeats; in one epoch rare keys never do.
 TEST(AdmissionTest, IsTheSameOnEveryShapeInEveryWeather) {

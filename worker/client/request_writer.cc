@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "common/wire/key_encoding.h"
+#include "common/wire/value_codec.h"
+#include "common/wire/value_encoding.h"
 
 namespace seraph {
 void RequestWriter::MakeRoom(size_t bytes) {
@@ -89,7 +91,8 @@ void ForEachPart(
     const v1::PushPart& part = push.parts(i);
     const size_t key_bytes = KeyBytesOf(part);
     const size_t value_bytes =
-        part.key_count() * width(part.table()) * sizeof(float);
+        part.key_count() *
+        RowBytes(*KindOf(part.values()), width(part.table()));
     visit(i, {&part, keys.substr(0, key_bytes), values.substr(0, value_bytes)});
     keys.remove_prefix(key_bytes);
     values.remove_prefix(value_bytes);

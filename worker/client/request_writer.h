@@ -83,7 +83,7 @@ struct PartBytes {
   absl::string_view values;  // Of a push.
 };
 
-// Calls `visit` with each part, in order. `width`: float32 values per key, by
+// Calls `visit` with each part, in order. `width`: values per key, by
 // table. Requires: the request is one of a RequestWriter.
 void ForEachPart(
     const v1::PushRequest& push,

@@ -5,6 +5,8 @@
 
 #include "common/status/status_macros.h"
 #include "common/wire/key_encoding.h"
+#include "common/wire/value_codec.h"
+#include "common/wire/value_encoding.h"
 
 namespace seraph {
 namespace {
@@ -14,6 +16,15 @@ void SetPlace(const PartitionPlacement& placement, Part* part) {
   part->set_table(placement.table);
   part->set_partition(placement.partition);
   part->set_epoch(placement.epoch);
+}
+
+// The rows of a table's push, in the order of its keys.
+const char* ValuesOf(const RoutedStep& step, uint32_t table) {
+  if (table < step.encoded.size() && !step.encoded[table].empty()) {
+    return step.encoded[table].data();
+  }
+  return reinterpret_cast<const char*>(
+      step.step->entry->tables[table].values.data());
 }
 
 }  // namespace
@@ -48,9 +59,10 @@ void WriteParts(
   };
   for (const RoutedPart& part : parts_of(step.push)) {
     const PartitionPlacement& placement = router.placements()[part.placement];
-    const size_t width = router.tables()[placement.table].width;
-    const size_t row_bytes = sizeof(Key) + width * sizeof(float);
-    const size_t chunk_keys = std::max<size_t>(1, message_bytes / row_bytes);
+    const TableSpec& spec = router.tables()[placement.table];
+    const size_t row_bytes = RowBytes(spec.transport, spec.width);
+    const size_t chunk_keys =
+        std::max<size_t>(1, message_bytes / (sizeof(Key) + row_bytes));
     const size_t chunks =
         std::max<size_t>(1, (part.count + chunk_keys - 1) / chunk_keys);
     if (chunks > 1) on_chunks(part.placement, chunks);
@@ -59,24 +71,23 @@ void WriteParts(
       const size_t first = part.first + chunk * chunk_keys;
       const size_t count =
           std::min(chunk_keys, part.first + part.count - first);
-      v1::PushRequest* push = writer->Push(part.placement, count * row_bytes);
+      v1::PushRequest* push =
+          writer->Push(part.placement, count * (sizeof(Key) + row_bytes));
       v1::PushPart* out = push->add_parts();
       SetPlace(placement, out);
       SetKeys(table.keys.subspan(first, count), out, push->mutable_keys());
       out->set_chunk(chunk);
       out->set_chunks(chunks);
+      out->set_values(EncodingOf(spec.transport));
       if (count == 0) continue;
-      const float* values =
-          step.step->entry->tables[placement.table].values.data();
+      const char* const rows = ValuesOf(step, placement.table);
       if (table.origin.empty()) {
-        push->mutable_values()->append(
-            reinterpret_cast<const char*>(values + first * width),
-            count * width * sizeof(float));
+        push->mutable_values()->append(rows + first * row_bytes,
+                                       count * row_bytes);
       } else {
         for (size_t i = first; i < first + count; ++i) {
-          push->mutable_values()->append(
-              reinterpret_cast<const char*>(values + table.origin[i] * width),
-              width * sizeof(float));
+          push->mutable_values()->append(rows + table.origin[i] * row_bytes,
+                                         row_bytes);
         }
       }
     }
@@ -84,8 +95,8 @@ void WriteParts(
 
   for (const RoutedPart& part : parts_of(step.pull)) {
     const PartitionPlacement& placement = router.placements()[part.placement];
-    const size_t row_bytes =
-        router.tables()[placement.table].width * sizeof(float);
+    const TableSpec& spec = router.tables()[placement.table];
+    const size_t row_bytes = RowBytes(spec.transport, spec.width);
     const size_t piece_keys = std::max<size_t>(1, message_bytes / row_bytes);
     const RoutedTable& table = step.pull->tables[placement.table];
     for (size_t done = 0; done < part.count; done += piece_keys) {
@@ -97,6 +108,7 @@ void WriteParts(
       v1::PullPart* out = pull->add_parts();
       SetPlace(placement, out);
       out->set_number(++*last_pull);
+      out->set_values(EncodingOf(spec.transport));
       SetKeys(table.keys.subspan(first, count), out, pull->mutable_keys());
     }
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -56,6 +57,9 @@ struct RoutedStep {
   const Step* step = nullptr;
   std::optional<Route> push;
   std::optional<Route> pull;
+  // The push's values by table, of those that travel as something else than
+  // float32: PushEncoder.
+  std::vector<std::string> encoded;
 };
 
 // Errors: OutOfRange for a key that its table cannot have.

@@ -9,6 +9,7 @@
 #include "common/status/status_macros.h"
 #include "common/wire/exchange_bulk.h"
 #include "common/wire/slice_values.h"
+#include "common/wire/value_codec.h"
 #include "worker/client/refusal.h"
 
 namespace seraph {
@@ -35,7 +36,9 @@ bool SamePlace(const PartitionPlacement& a, const PartitionPlacement& b) {
 
 TableClient::TableClient(TableClientOptions options,
                          std::shared_ptr<const TableRouter> router)
-    : options_(std::move(options)), router_(std::move(router)) {
+    : options_(std::move(options)),
+      encoder_(router->tables(), options_.rank, options_.error_feedback),
+      router_(std::move(router)) {
   for (const PartitionPlacement& placement : router_->placements()) {
     seen_epochs_.push_back(placement.epoch);
   }
@@ -62,6 +65,7 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
                                             absl::Duration now,
                                             Output* output) {
   SERAPH_ASSIGN_OR_RETURN(RoutedStep routed, RouteStep(*router_, step));
+  if (step.entry.has_value()) routed.encoded = encoder_.Encode(*step.entry);
   const uint64_t number = ++last_step_;
   OpenStep& open = steps_[number];
   open.result.step = number;
@@ -331,7 +335,7 @@ absl::Status TableClient::TakeReply(Message* message,
        ++i) {
     const PulledPart& part = message->pulled[i];
     if (pull.results(i).code() != v1::PART_OK) continue;
-    bytes += part.count * WidthOf(part.table) * sizeof(float);
+    bytes += part.count * RowBytesOf(part.table);
   }
   if (push.results_size() != pushed ||
       pull.results_size() != message->pulled.size() || values.size() != bytes) {
@@ -362,7 +366,7 @@ absl::Status TableClient::TakeReply(Message* message,
       TakeRows(part, &from, step);
       Settle(message, pushed + i, step);
     } else if (has_rows) {
-      from.Skip(part.count * WidthOf(part.table) * sizeof(float));
+      from.Skip(part.count * RowBytesOf(part.table));
     }
   }
   return worst.ok() ? again : worst;
@@ -427,18 +431,30 @@ void TableClient::Settle(Message* message, size_t index, OpenStep* step) {
   if (--chunked->second.missing == 0) chunked_.erase(chunked);
 }
 
+size_t TableClient::RowBytesOf(uint32_t table) const {
+  return RowBytes(router_->tables()[table].transport, WidthOf(table));
+}
+
 void TableClient::TakeRows(const PulledPart& part, SliceReader* from,
                            OpenStep* step) const {
   const size_t width = WidthOf(part.table);
+  const size_t row_bytes = RowBytesOf(part.table);
+  const ValueKind kind = router_->tables()[part.table].transport;
   float* rows = step->result.rows[part.table].data();
   const std::vector<uint32_t>& origin = step->origin[part.table];
-  if (origin.empty()) {
-    from->CopyTo(part.count * width * sizeof(float), rows + part.first * width);
+  if (origin.empty() && kind == ValueKind::kFloat32) {
+    from->CopyTo(part.count * row_bytes, rows + part.first * width);
     return;
   }
-  const uint32_t* to = origin.data() + part.first;
-  ForEachRecord(part.count, width * sizeof(float), from, [&](const char* row) {
-    std::memcpy(rows + *to++ * width, row, width * sizeof(float));
+  size_t i = part.first;
+  ForEachRecord(part.count, row_bytes, from, [&](const char* row) {
+    float* const to = rows + (origin.empty() ? i : origin[i]) * width;
+    ++i;
+    if (kind == ValueKind::kFloat32) {
+      std::memcpy(to, row, row_bytes);
+    } else {
+      DecodeRow(kind, row, absl::MakeSpan(to, width));
+    }
   });
 }
 

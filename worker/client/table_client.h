@@ -18,6 +18,7 @@
 #include "common/wire/bulk_split.h"
 #include "common/wire/byte_slices.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/push_encoder.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/step.h"
 #include "worker/client/table_router.h"
@@ -30,6 +31,8 @@ struct TableClientOptions {
   uint32_t rank = 0;
   uint32_t attempt = 1;
   RequestLimits limits;  // An entry above them goes in chunks.
+  // ssp and asp: see PushEncoder.
+  bool error_feedback = false;
   absl::Duration retry_backoff = absl::Milliseconds(20);
   absl::Duration retry_backoff_max = absl::Seconds(2);
   // What is unanswered for so long is sent again; then for twice as long, and
@@ -90,6 +93,9 @@ class TableClient {
   void Tick(absl::Duration now, Output* output);
   // When that is the case next; infinite while nothing is out.
   absl::Duration NextTick() const;
+
+  // Pushed values that were beyond the range of what they travel as.
+  uint64_t saturated() const { return encoder_.saturated(); }
 
  private:
   struct Part {
@@ -167,7 +173,11 @@ class TableClient {
     return router_->tables()[table].width;
   }
 
+  // Bytes of a row as it is pulled.
+  size_t RowBytesOf(uint32_t table) const;
+
   const TableClientOptions options_;
+  PushEncoder encoder_;
   std::shared_ptr<const TableRouter> router_;
   std::vector<uint64_t> seen_epochs_;  // The highest, by placement.
   uint64_t last_step_ = 0;

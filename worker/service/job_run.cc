@@ -131,6 +131,7 @@ std::unique_ptr<RankRunner> JobRun::MakeRunner(
                  .rank = rank,
                  .attempt = attempt,
                  .limits = {.message_bytes = parts_.max_message_bytes / 4},
+                 .error_feedback = spec.sync.mode != SyncMode::kBsp,
                  .retry_backoff = parts_.retry_backoff,
                  .retry_backoff_max = parts_.retry_backoff_max,
                  .lease = order_.lease,

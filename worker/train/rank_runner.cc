@@ -9,6 +9,7 @@
 #include "common/concurrent/thread_name.h"
 #include "common/rpc/backoff.h"
 #include "common/status/errors.h"
+#include "spdlog/spdlog.h"
 #include "worker/client/refusal.h"
 
 namespace seraph {
@@ -155,6 +156,11 @@ void RankRunner::Run() {
     }
     client_.UpdateRouter(router(), now, &output);
     client_.Tick(now, &output);
+  }
+  if (client_.saturated() > 0) {
+    spdlog::warn("rank.values_saturated job={} rank={} attempt={} values={}",
+                 options_.client.job, options_.client.rank,
+                 options_.client.attempt, client_.saturated());
   }
 }
 
