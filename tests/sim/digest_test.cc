@@ -96,8 +96,8 @@ TEST(TransportTest, IsTheSameOnEveryShapeInEveryWeather) {
                                                  .servers = 3,
                                                  .lose = 0.1,
                                                  .duplicate = 0.1,
-                                                 .max_message_bytes = bytes,
-                                                 .crashes = 2});
+                                                 .crashes = 2,
+                                                 .max_message_bytes = bytes});
           EXPECT_TRUE(rough.ended) << "hangs: seed " << seed;
           EXPECT_EQ(rough.digest, calm.digest)
               << "transport " << static_cast<int>(transport) << ", seed "
