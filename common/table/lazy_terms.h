@@ -49,6 +49,10 @@ class LazyShift {
   // Leaves every bit of every weight.
   bool IsIdentity() const { return identity_; }
 
+  // Of any other: w becomes S(scale() w, threshold()).
+  double scale() const { return scale_; }
+  double threshold() const { return threshold_; }
+
   double operator()(double w) const {
     return identity_ ? w : SoftThreshold(w * scale_, threshold_);
   }

@@ -9,27 +9,31 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 2;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
     double eta;
+    double rho;
+    double epsilon;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots& slots) const {
+      auto& [n, d] = slots;
+      n = rho * n + (1.0 - rho) * (g * g);
+      const Lanes scale = Sqrt(n + epsilon);
+      const Lanes ratio = Select(scale > 0.0, Sqrt(d + epsilon) / scale, 0.0);
+      const Lanes delta = ratio * g;
+      w -= eta * delta;
+      d = rho * d + (1.0 - rho) * (delta * delta);
+      return eta * ratio;
+    }
   };
 
   double rho;
   double epsilon;
 
-  Slots Start(double) const { return {0.0, 0.0}; }
-  Row ForRow(double eta, uint32_t) const { return {eta}; }
-  double Move(const Row& row, double g, double& w, Slots& slots) const {
-    auto& [n, d] = slots;
-    n = rho * n + (1.0 - rho) * (g * g);
-    const double scale = std::sqrt(n + epsilon);
-    const double ratio = scale > 0 ? std::sqrt(d + epsilon) / scale : 0.0;
-    const double delta = ratio * g;
-    w -= row.eta * delta;
-    d = rho * d + (1.0 - rho) * (delta * delta);
-    return row.eta * ratio;
-  }
+  std::array<double, kSlots> Start(double) const { return {0.0, 0.0}; }
+  Move ForStep(double eta) const { return {eta, rho, epsilon}; }
 };
 
 }  // namespace

@@ -31,13 +31,26 @@ class Powers {
 class Kernel {
  public:
   static constexpr int kSlots = 2;
-  static constexpr bool kCountsSteps = true;
-  using Slots = std::array<double, kSlots>;
-  struct Row {
+  static constexpr int kTerms = 2;  // 1 - beta1^t, 1 - beta2^t.
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
     double eta;
-    double keep;         // What the decay leaves of a weight.
-    double correction1;  // 1 - beta1^t.
-    double correction2;  // 1 - beta2^t.
+    double beta1;
+    double beta2;
+    double epsilon;
+    double keep;  // What the decay leaves of a weight.
+
+    Lanes operator()(const Terms& corrections, Lanes g, Lanes& w,
+                     Slots& slots) const {
+      auto& [m, v] = slots;
+      m = beta1 * m + (1.0 - beta1) * g;
+      v = beta2 * v + (1.0 - beta2) * (g * g);
+      const Lanes scale = Sqrt(v / corrections[1]) + epsilon;
+      const Lanes step_size = Select(scale > 0.0, eta / scale, 0.0);
+      w = w * keep - step_size * (m / corrections[0]);
+      return step_size;
+    }
   };
 
   Kernel(const OptimizerSpec& optimizer, double decay)
@@ -48,19 +61,12 @@ class Kernel {
         powers1_(optimizer.beta1),
         powers2_(optimizer.beta2) {}
 
-  Slots Start(double) const { return {0.0, 0.0}; }
-  Row ForRow(double eta, uint32_t t) const {
-    return {eta, 1.0 - eta * decay_, 1.0 - powers1_.At(t),
-            1.0 - powers2_.At(t)};
+  std::array<double, kSlots> Start(double) const { return {0.0, 0.0}; }
+  std::array<double, kTerms> TermsAt(uint32_t t) const {
+    return {1.0 - powers1_.At(t), 1.0 - powers2_.At(t)};
   }
-  double Move(const Row& row, double g, double& w, Slots& slots) const {
-    auto& [m, v] = slots;
-    m = beta1_ * m + (1.0 - beta1_) * g;
-    v = beta2_ * v + (1.0 - beta2_) * (g * g);
-    const double scale = std::sqrt(v / row.correction2) + epsilon_;
-    const double step_size = scale > 0 ? row.eta / scale : 0.0;
-    w = w * row.keep - step_size * (m / row.correction1);
-    return step_size;
+  Move ForStep(double eta) const {
+    return {eta, beta1_, beta2_, epsilon_, 1.0 - eta * decay_};
   }
 
  private:

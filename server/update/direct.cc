@@ -7,18 +7,22 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 0;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {};
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
+    bool assign;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots&) const {
+      w = assign ? g : w + g;
+      return 0.0;
+    }
+  };
 
   bool assign;
 
-  Slots Start(double) const { return {}; }
-  Row ForRow(double, uint32_t) const { return {}; }
-  double Move(const Row&, double g, double& w, Slots&) const {
-    w = assign ? g : w + g;
-    return 0.0;
-  }
+  std::array<double, kSlots> Start(double) const { return {}; }
+  Move ForStep(double) const { return {assign}; }
 };
 
 }  // namespace

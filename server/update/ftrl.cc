@@ -9,37 +9,48 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 2;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {};
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
+    double alpha;
+    double beta;
+    double l1;
+    double l2;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots& slots) const {
+      auto& [z, n] = slots;
+      const Lanes old_root = Sqrt(n);
+      n += g * g;
+      const Lanes root = Sqrt(n);
+      // root - old_root without the cancellation of a small g and a large n.
+      const Lanes roots = root + old_root;
+      const Lanes growth = Select(roots > 0.0, g * g / roots, 0.0);
+      z += g - growth / alpha * w;
+      const Lanes curvature = l2 + (beta + root) / alpha;
+      const Lanes implied = SoftThreshold(-z, l1) / curvature;
+      w = Select(curvature > 0.0, implied, w);
+      return 0.0;
+    }
+  };
 
   double alpha;
   double beta;
   double l1;
   double l2;
 
-  Slots Start(double w) const { return Imply(w, {0.0, 0.0}); }
+  std::array<double, kSlots> Start(double w) const {
+    return Imply(w, {0.0, 0.0});
+  }
   // Solves the formula of w for z.
-  Slots Imply(double w, const Slots& slots) const {
+  std::array<double, kSlots> Imply(
+      double w, const std::array<double, kSlots>& slots) const {
     const double n = slots[1];
     if (w == 0.0) return {0.0, n};
     const double curvature = l2 + (beta + std::sqrt(n)) / alpha;
     return {-(w * curvature + std::copysign(l1, w)), n};
   }
-  Row ForRow(double, uint32_t) const { return {}; }
-  double Move(const Row&, double g, double& w, Slots& slots) const {
-    auto& [z, n] = slots;
-    const double old_root = std::sqrt(n);
-    n += g * g;
-    const double root = std::sqrt(n);
-    // root - old_root without the cancellation of a small g and a large n.
-    const double roots = root + old_root;
-    const double growth = roots > 0 ? g * g / roots : 0.0;
-    z += g - growth / alpha * w;
-    const double curvature = l2 + (beta + root) / alpha;
-    if (curvature > 0) w = SoftThreshold(-z, l1) / curvature;
-    return 0.0;
-  }
+  Move ForStep(double) const { return {alpha, beta, l1, l2}; }
 };
 
 }  // namespace

@@ -4,17 +4,26 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "server/update/lanes.h"
+#include "server/update/last_shift.h"
 #include "server/update/lazy_terms.h"
+#include "server/update/row_weights.h"
 #include "server/update/update_rule.h"
 
 namespace seraph {
+
+// f(0), ..., f(n - 1), without a loop at any level of optimisation that
+// matters.
+template <size_t n, typename F>
+inline void Unroll(F f) {
+  [&]<size_t... i>(std::index_sequence<i...>) { (f(i), ...); }
+  (std::make_index_sequence<n>());
+}
 
 // What happens to a pushed value around the optimizer's own formula; zeros
 // switch each part off.
@@ -27,27 +36,32 @@ struct Penalties {
 // An UpdateRule from a Kernel, the formula of one value in double:
 //
 //   struct Kernel {
-//     static constexpr int kSlots;         // Per value.
-//     static constexpr bool kCountsSteps;  // Whether the row has a cell t.
-//     using Slots = std::array<double, kSlots>;
+//     static constexpr int kSlots;  // Per value.
+//     // Numbers that depend on how many steps a row has had. Without any, rows
+//     // do not count them.
+//     static constexpr int kTerms;
 //     // Slots of a key without steps and with weight w.
-//     Slots Start(double w) const;
-//     // What the values of a row share in a step; t counts this one, from 1,
-//     // and is 0 unless kCountsSteps.
-//     struct Row;
-//     Row ForRow(double eta, uint32_t t) const;
-//     // Moves w and slots by gradient g. Returns the step size: w moved by it
-//     // times the (smoothed) gradient.
-//     double Move(const Row& row, double g, double& w, Slots& slots) const;
+//     std::array<double, kSlots> Start(double w) const;
+//     // Those of a row's t-th step, from 1. Only where there are some.
+//     std::array<double, kTerms> TermsAt(uint32_t t) const;
 //     // Only where the slots imply the weight: those that imply w.
-//     Slots Imply(double w, const Slots& slots) const;
+//     std::array<double, kSlots> Imply(
+//         double w, const std::array<double, kSlots>& slots) const;
+//     // The formula, with the numbers that all values of a step share.
+//     struct Move {
+//       // Moves w and slots by gradient g. Returns the step size: w moved by
+//       // it times the (smoothed) gradient.
+//       Lanes operator()(const std::array<Lanes, kTerms>& terms, Lanes g,
+//                        Lanes& w, std::array<Lanes, kSlots>& slots) const;
+//     };
+//     Move ForStep(double eta) const;
 //   };
 template <typename Kernel>
 class KernelRule final : public UpdateRule {
  public:
   KernelRule(uint32_t width, const Kernel& kernel, const Penalties& penalties,
              const LazyTerms& lazy)
-      : UpdateRule(width, width * kStripes + (Kernel::kCountsSteps ? 1 : 0) +
+      : UpdateRule(width, width * kStripes + (kCountsSteps ? 1 : 0) +
                               lazy.record_cells()),
         kernel_(kernel),
         penalties_(penalties),
@@ -66,7 +80,7 @@ class KernelRule final : public UpdateRule {
       row[j] = weights[j];
       SetSlots(kernel_.Start(weights[j]), j, row);
     }
-    if constexpr (Kernel::kCountsSteps) SetSteps(row, 0);
+    if constexpr (kCountsSteps) SetSteps(row, 0);
     lazy_.Record(sums, row + RecordOffset());
   }
 
@@ -90,52 +104,44 @@ class KernelRule final : public UpdateRule {
 
   void Read(absl::Span<const float* const> rows, const LazySums& now,
             float* out) const override {
-    const size_t width = this->width();
+    if (lazy_.record_cells() == 0) return CopyWeights(rows, width(), out);
+    LastShift last(lazy_, now);
     for (const float* row : rows) {
-      const LazyShift shift =
-          has_extras_ ? lazy_.Between(row + RecordOffset(), now) : LazyShift();
-      if (!shift.IsIdentity()) {
-        for (size_t j = 0; j < width; ++j) {
-          out[j] = static_cast<float>(shift(row[j]));
-        }
-      } else if (width == 1) {
-        *out = *row;
-      } else {
-        std::copy_n(row, width, out);
+      const LazyShift shift = last.Of(row + RecordOffset());
+      for (size_t j = 0; j < width(); ++j) {
+        out[j] =
+            shift.IsIdentity() ? row[j] : static_cast<float>(shift(row[j]));
       }
-      out += width;
+      out += width();
     }
   }
 
   uint64_t Step(absl::Span<float* const> rows, const float* gradients,
                 const StepContext& step) const override {
-    // Variants that the compiler knows: the usual width, and without extras.
-    if (width() == 1) {
-      return has_extras_ ? StepRows<1, true>(rows, gradients, step)
-                         : StepRows<1, false>(rows, gradients, step);
-    }
-    return has_extras_ ? StepRows<0, true>(rows, gradients, step)
-                       : StepRows<0, false>(rows, gradients, step);
+    return has_extras_ ? StepAnyWidth<true>(rows, gradients, step)
+                       : StepAnyWidth<false>(rows, gradients, step);
   }
 
  private:
+  using Slots = std::array<Lanes, Kernel::kSlots>;
+  using Terms = std::array<Lanes, Kernel::kTerms>;
   static constexpr size_t kStripes = 1 + Kernel::kSlots;
+  static constexpr bool kCountsSteps = Kernel::kTerms > 0;
   static constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
   size_t StepsOffset() const { return kStripes * width(); }
-  size_t RecordOffset() const {
-    return StepsOffset() + (Kernel::kCountsSteps ? 1 : 0);
-  }
+  size_t RecordOffset() const { return StepsOffset() + (kCountsSteps ? 1 : 0); }
 
-  typename Kernel::Slots SlotsOf(const float* row, size_t column) const {
-    typename Kernel::Slots slots;
+  using StoredSlots = std::array<double, Kernel::kSlots>;
+
+  StoredSlots SlotsOf(const float* row, size_t column) const {
+    StoredSlots slots;
     for (int s = 0; s < Kernel::kSlots; ++s) {
       slots[s] = row[(1 + s) * width() + column];
     }
     return slots;
   }
-  void SetSlots(const typename Kernel::Slots& slots, size_t column,
-                float* row) const {
+  void SetSlots(const StoredSlots& slots, size_t column, float* row) const {
     for (int s = 0; s < Kernel::kSlots; ++s) {
       // ftrl's z of a huge weight might not be a float.
       row[(1 + s) * width() + column] =
@@ -143,89 +149,265 @@ class KernelRule final : public UpdateRule {
     }
   }
 
-  uint32_t Steps(const float* row) const {
+  // The count of steps with the one that is being made.
+  uint32_t StepsWithThis(const float* row) const {
     uint32_t steps;
     std::memcpy(&steps, row + StepsOffset(), sizeof(steps));
-    return steps;
+    return steps < std::numeric_limits<uint32_t>::max() ? steps + 1 : steps;
   }
   void SetSteps(float* row, uint32_t steps) const {
     std::memcpy(row + StepsOffset(), &steps, sizeof(steps));
   }
 
-  // Step, for kWidth columns (0: any number), with or without penalties and
-  // lazy terms.
-  template <size_t kWidth, bool kExtras>
-  uint64_t StepRows(absl::Span<float* const> rows, const float* gradients,
-                    const StepContext& step) const {
-    const size_t width = kWidth > 0 ? kWidth : this->width();
-    std::conditional_t<kWidth == 0, absl::InlinedVector<float, 256>,
-                       std::array<float, kStripes * kWidth>>
-        next;
-    if constexpr (kWidth == 0) next.resize(kStripes * width);
-    uint64_t not_finite = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      float* row = rows[i];
-      uint32_t steps = 0;
-      if constexpr (Kernel::kCountsSteps) {
-        steps = Steps(row);
-        if (steps < std::numeric_limits<uint32_t>::max()) ++steps;
+  // What the values of one call of Step share.
+  struct Shared {
+    typename Kernel::Move move;
+    double clip;
+    double l2;
+    double l1;
+  };
+
+  Shared ForStep(const StepContext& step) const {
+    return {kernel_.ForStep(step.eta),
+            penalties_.clip > 0 ? penalties_.clip
+                                : std::numeric_limits<double>::infinity(),
+            penalties_.l2, penalties_.l1};
+  }
+
+  // Terms of rows, which most often are those of the row before.
+  class LastTerms {
+   public:
+    explicit LastTerms(const Kernel& kernel) : kernel_(kernel) {}
+
+    // Those of a row's t-th step.
+    const Terms& At(uint32_t t) {
+      if (t != t_) {
+        const auto terms = kernel_.TermsAt(t);
+        for (size_t s = 0; s < terms.size(); ++s) terms_[s] = terms[s];
+        t_ = t;
       }
-      if (!NextValues<kExtras>(row, gradients + i * width, width, steps, step,
-                               next.data())) {
-        not_finite |= uint64_t{1} << i;
-        continue;
+      return terms_;
+    }
+
+    // Those of n rows, as many lanes of each as there are columns.
+    template <size_t n>
+    Terms AtEach(const uint32_t (&counts)[n]) {
+      uint32_t differ = counts[0] ^ t_;
+      Unroll<n>([&](size_t i) { differ |= counts[i] ^ counts[0]; });
+      if (differ == 0) return terms_;
+      std::array<double, Kernel::kTerms> of[n];
+      for (size_t i = 0; i < n; ++i) {
+        of[i] = i > 0 && counts[i] == counts[i - 1]
+                    ? of[i - 1]
+                    : kernel_.TermsAt(counts[i]);
       }
-      for (size_t k = 0; k < kStripes * width; ++k) row[k] = next[k];
-      if constexpr (Kernel::kCountsSteps) SetSteps(row, steps);
-      if constexpr (kExtras) lazy_.Record(step.after, row + RecordOffset());
+      constexpr size_t kColumns = Lanes::kCount / n;
+      for (size_t s = 0; s < terms_.size(); ++s) {
+        terms_[s] = Lanes(of[0][s], of[1 / kColumns][s], of[2 / kColumns][s],
+                          of[3 / kColumns][s]);
+      }
+      // Only if they are those of one count may they be taken again.
+      t_ = std::all_of(counts, counts + n,
+                       [&](uint32_t t) { return t == counts[0]; })
+               ? counts[0]
+               : 0;
+      return terms_;
+    }
+
+   private:
+    const Kernel& kernel_;
+    uint32_t t_ = 0;  // No row's.
+    Terms terms_{};
+  };
+
+  using Stripes = Lanes::Floats[kStripes];
+
+  // Moves a lane's worth of values: w with the lazy terms, in_slots
+  // [kSlots]. Sets `next` to weights and slots; returns the lanes of which one
+  // of them, or the gradient, is not finite.
+  template <bool kExtras>
+  static Lanes::FloatBits Move(const Shared& shared, const Terms& terms,
+                               Lanes w, Lanes::Floats gradient,
+                               const Lanes::Floats* in_slots, Stripes& next) {
+    Slots slots;
+    for (int s = 0; s < Kernel::kSlots; ++s) slots[s] = Lanes::Of(in_slots[s]);
+    Lanes g = Lanes::Of(gradient);
+    Lanes::FloatBits not_finite = NotFinite(gradient);  // A clip would hide it.
+    if constexpr (kExtras) {
+      g = Select(g < -shared.clip, -shared.clip, g);
+      g = Select(g > shared.clip, shared.clip, g);
+      g += shared.l2 * w;
+    }
+    const Lanes step_size = shared.move(terms, g, w, slots);
+    if constexpr (kExtras) w = SoftThreshold(w, shared.l1 * step_size);
+    next[0] = w.ToFloats();
+    not_finite |= NotFinite(next[0]);
+    for (int s = 0; s < Kernel::kSlots; ++s) {
+      next[1 + s] = slots[s].ToFloats();
+      not_finite |= NotFinite(next[1 + s]);
     }
     return not_finite;
   }
 
-  // Computes the new weights and slots, [kStripes * width]. Returns whether
-  // they and the gradient are finite.
   template <bool kExtras>
-  bool NextValues(const float* __restrict row, const float* __restrict gradient,
-                  size_t width, uint32_t steps, const StepContext& step,
-                  float* __restrict next) const {
-    LazyShift shift;
-    if constexpr (kExtras) {
-      shift = lazy_.Between(row + RecordOffset(), step.before);
+  uint64_t StepAnyWidth(absl::Span<float* const> rows, const float* gradients,
+                        const StepContext& step) const {
+    switch (width()) {
+      case 1:
+        return StepNarrow<1, kExtras>(rows, gradients, step);
+      case 2:
+        return StepNarrow<2, kExtras>(rows, gradients, step);
+      case 4:
+        return StepNarrow<4, kExtras>(rows, gradients, step);
+      default:
+        return StepWide<kExtras>(rows, gradients, step);
     }
-    const typename Kernel::Row shared = kernel_.ForRow(step.eta, steps);
-    uint32_t not_finite = 0;  // Not a bool: the compiler keeps it in a vector.
-    for (size_t j = 0; j < width; ++j) {
-      double w = shift(row[j]);
-      typename Kernel::Slots slots;
-      for (int s = 0; s < Kernel::kSlots; ++s) {
-        slots[s] = row[(1 + s) * width + j];
-      }
-      double g = gradient[j];
-      not_finite |= IsNotFinite(gradient[j]);  // Before a clip hides it.
-      if constexpr (kExtras) {
-        if (penalties_.clip > 0) {
-          g = std::clamp(g, -penalties_.clip, penalties_.clip);
-        }
-        g += penalties_.l2 * w;
-      }
-      const double step_size = kernel_.Move(shared, g, w, slots);
-      if constexpr (kExtras) {
-        w = SoftThreshold(w, penalties_.l1 * step_size);
-      }
-      next[j] = static_cast<float>(w);
-      not_finite |= IsNotFinite(next[j]);
-      for (int s = 0; s < Kernel::kSlots; ++s) {
-        float& slot = next[(1 + s) * width + j];
-        slot = static_cast<float>(slots[s]);
-        not_finite |= IsNotFinite(slot);
-      }
-    }
-    return not_finite == 0;
   }
 
-  static uint32_t IsNotFinite(float x) {
-    constexpr uint32_t kExponent = 0x7f800000;
-    return (std::bit_cast<uint32_t>(x) & kExponent) == kExponent;
+  // Step, for rows with fewer values than there are lanes: those of some rows
+  // are moved at once.
+  template <size_t kWidth, bool kExtras>
+  uint64_t StepNarrow(absl::Span<float* const> rows, const float* gradients,
+                      const StepContext& step) const {
+    constexpr size_t kRows = Lanes::kCount / kWidth;
+    const Shared shared = ForStep(step);
+    LastShift shifts(lazy_, step.before);
+    LastTerms counted(kernel_);
+    uint64_t refused = 0;
+    for (size_t begin = 0; begin < rows.size(); begin += kRows) {
+      // Where rows are missing, the first one stands for them.
+      float* group[kRows];
+      const size_t n = std::min<size_t>(kRows, rows.size() - begin);
+      Unroll<kRows>(
+          [&](size_t i) { group[i] = rows.data()[begin + (i < n ? i : 0)]; });
+      float padded[Lanes::kCount];
+      const float* gradient = gradients + begin * kWidth;
+      if (n < kRows) [[unlikely]] {
+        for (size_t k = 0; k < Lanes::kCount; ++k) {
+          padded[k] = gradient[k < n * kWidth ? k : k % kWidth];
+        }
+        gradient = padded;
+      }
+      // Lane k is column k % kWidth of row k / kWidth.
+      Lanes::Floats values[kStripes];
+      Unroll<kStripes>([&](size_t s) {
+        const auto value = [&](size_t k) {
+          return group[k / kWidth][s * kWidth + k % kWidth];
+        };
+        values[s] = Lanes::Floats{value(0), value(1), value(2), value(3)};
+      });
+      Lanes w = Lanes::Of(values[0]);
+      if constexpr (kExtras) {
+        if (lazy_.record_cells() > 0) {
+          const auto value = [&](size_t k) {
+            const float* row = group[k / kWidth];
+            return shifts.Of(row + RecordOffset())(row[k % kWidth]);
+          };
+          w = Lanes(value(0), value(1), value(2), value(3));
+        }
+      }
+      uint32_t counts[kRows];
+      Terms terms;
+      if constexpr (kCountsSteps) {
+        Unroll<kRows>([&](size_t i) { counts[i] = StepsWithThis(group[i]); });
+        terms = counted.AtEach(counts);
+      }
+      Stripes next;
+      const uint32_t not_finite = SetLanes(Move<kExtras>(
+          shared, terms, w, LoadFloats(gradient), values + 1, next));
+      Unroll<kRows>([&](size_t i) {
+        constexpr uint32_t kColumns = (1 << kWidth) - 1;
+        if (i >= n) return;
+        if ((not_finite >> (i * kWidth)) & kColumns) [[unlikely]] {
+          refused |= uint64_t{1} << (begin + i);
+          return;
+        }
+        Unroll<kStripes>([&](size_t s) {
+          Unroll<kWidth>([&](size_t j) {
+            group[i][s * kWidth + j] = next[s][i * kWidth + j];
+          });
+        });
+        if constexpr (kCountsSteps) SetSteps(group[i], counts[i]);
+        if constexpr (kExtras) {
+          lazy_.Record(step.after, group[i] + RecordOffset());
+        }
+      });
+    }
+    return refused;
+  }
+
+  // Step, for wider rows: one by one, in lanes of columns.
+  template <bool kExtras>
+  uint64_t StepWide(absl::Span<float* const> rows, const float* gradients,
+                    const StepContext& step) const {
+    constexpr size_t kLanes = Lanes::kCount;
+    const Shared shared = ForStep(step);
+    const size_t width = this->width();
+    const size_t whole = width / kLanes * kLanes;
+    const size_t stride = whole + (whole < width ? kLanes : 0);
+    absl::InlinedVector<float, 256> next(kStripes * stride);
+    LastShift shifts(lazy_, step.before);
+    LastTerms counted(kernel_);
+    uint64_t refused = 0;
+    for (size_t i = 0; i < rows.size(); ++i, gradients += width) {
+      float* const row = rows[i];
+      LazyShift shift;
+      if constexpr (kExtras) shift = shifts.Of(row + RecordOffset());
+      uint32_t count = 0;
+      Terms terms;
+      if constexpr (kCountsSteps) {
+        count = StepsWithThis(row);
+        terms = counted.At(count);
+      }
+      Lanes::FloatBits not_finite{};
+      const auto move = [&](size_t j, const float* from, size_t from_stride,
+                            const float* gradient) {
+        Lanes::Floats values[kStripes];
+        for (size_t s = 0; s < kStripes; ++s) {
+          values[s] = LoadFloats(from + s * from_stride);
+        }
+        Lanes w = Lanes::Of(values[0]);
+        if (kExtras && !shift.IsIdentity()) {
+          w = SoftThreshold(w * shift.scale(), shift.threshold());
+        }
+        Stripes moved;
+        not_finite |= Move<kExtras>(shared, terms, w, LoadFloats(gradient),
+                                    values + 1, moved);
+        for (size_t s = 0; s < kStripes; ++s) {
+          StoreFloats(moved[s], next.data() + s * stride + j);
+        }
+      };
+      for (size_t j = 0; j < whole; j += kLanes) {
+        move(j, row + j, width, gradients + j);
+      }
+      if (whole < width) {
+        // Where columns are missing, the last one stands for them.
+        float padded[1 + kStripes][kLanes];
+        for (size_t k = 0; k < kLanes; ++k) {
+          const size_t j = std::min(whole + k, width - 1);
+          padded[0][k] = gradients[j];
+          for (size_t s = 0; s < kStripes; ++s) {
+            padded[1 + s][k] = row[s * width + j];
+          }
+        }
+        move(whole, padded[1], kLanes, padded[0]);
+      }
+      if (SetLanes(not_finite) != 0) [[unlikely]] {
+        refused |= uint64_t{1} << i;
+        continue;
+      }
+      for (size_t s = 0; s < kStripes; ++s) {
+        const float* from = next.data() + s * stride;
+        float* to = row + s * width;
+        for (size_t j = 0; j < whole; j += kLanes) {
+          StoreFloats(LoadFloats(from + j), to + j);
+        }
+        for (size_t j = whole; j < width; ++j) to[j] = from[j];
+      }
+      if constexpr (kCountsSteps) SetSteps(row, count);
+      if constexpr (kExtras) lazy_.Record(step.after, row + RecordOffset());
+    }
+    return refused;
   }
 
   const Kernel kernel_;

@@ -7,23 +7,27 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 1;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
     double eta;
+    double mu;
+    bool nesterov;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots& slots) const {
+      Lanes& v = slots[0];
+      v = mu * v + g;
+      w -= eta * (nesterov ? g + mu * v : v);
+      return eta;
+    }
   };
 
   double mu;
   bool nesterov;
 
-  Slots Start(double) const { return {0.0}; }
-  Row ForRow(double eta, uint32_t) const { return {eta}; }
-  double Move(const Row& row, double g, double& w, Slots& slots) const {
-    double& v = slots[0];
-    v = mu * v + g;
-    w -= row.eta * (nesterov ? g + mu * v : v);
-    return row.eta;
-  }
+  std::array<double, kSlots> Start(double) const { return {0.0}; }
+  Move ForStep(double eta) const { return {eta, mu, nesterov}; }
 };
 
 }  // namespace

@@ -9,25 +9,29 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 1;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
     double eta;
+    double rho;
+    double epsilon;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots& slots) const {
+      Lanes& n = slots[0];
+      n = rho * n + (1.0 - rho) * (g * g);
+      const Lanes scale = Sqrt(n) + epsilon;
+      const Lanes step_size = Select(scale > 0.0, eta / scale, 0.0);
+      w -= step_size * g;
+      return step_size;
+    }
   };
 
   double rho;
   double epsilon;
 
-  Slots Start(double) const { return {0.0}; }
-  Row ForRow(double eta, uint32_t) const { return {eta}; }
-  double Move(const Row& row, double g, double& w, Slots& slots) const {
-    double& n = slots[0];
-    n = rho * n + (1.0 - rho) * (g * g);
-    const double scale = std::sqrt(n) + epsilon;
-    const double step_size = scale > 0 ? row.eta / scale : 0.0;
-    w -= step_size * g;
-    return step_size;
-  }
+  std::array<double, kSlots> Start(double) const { return {0.0}; }
+  Move ForStep(double eta) const { return {eta, rho, epsilon}; }
 };
 
 }  // namespace

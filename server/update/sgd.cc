@@ -7,18 +7,20 @@ namespace {
 
 struct Kernel {
   static constexpr int kSlots = 0;
-  static constexpr bool kCountsSteps = false;
-  using Slots = std::array<double, kSlots>;
-  struct Row {
+  static constexpr int kTerms = 0;
+  using Slots = std::array<Lanes, kSlots>;
+  using Terms = std::array<Lanes, kTerms>;
+  struct Move {
     double eta;
+
+    Lanes operator()(const Terms&, Lanes g, Lanes& w, Slots&) const {
+      w -= eta * g;
+      return eta;
+    }
   };
 
-  Slots Start(double) const { return {}; }
-  Row ForRow(double eta, uint32_t) const { return {eta}; }
-  double Move(const Row& row, double g, double& w, Slots&) const {
-    w -= row.eta * g;
-    return row.eta;
-  }
+  std::array<double, kSlots> Start(double) const { return {}; }
+  Move ForStep(double eta) const { return {eta}; }
 };
 
 }  // namespace

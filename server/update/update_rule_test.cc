@@ -47,7 +47,7 @@ struct OneRow {
     return out;
   }
 
-  std::unique_ptr<const UpdateRule> rule;
+  std::shared_ptr<const UpdateRule> rule;
   std::vector<float> cells;
   LazySums sums;
 };
@@ -209,15 +209,15 @@ TEST_P(UpdateRuleTest, ReadingWritesNothing) {
 // Rows in one call or in many, wide or narrow, at whatever address: the bits of
 // a value are a function of its own inputs.
 TEST_P(UpdateRuleTest, BitsDoNotDependOnNeighboursOrAddresses) {
-  constexpr size_t kRows = 37;
+  constexpr size_t kRows = 48;
   constexpr size_t kSteps = 30;
   const auto value = [](size_t row, size_t t) -> float {
     return 2 * Normal(t, row);
   };
-  // One table of 37 rows by one column, one of 1 row by 37 columns, each at two
-  // addresses, and 37 tables of one row.
+  // Tables of 48 rows by one column, of 24 by 2, and so on to 1 row by 48
+  // columns, each at two addresses, and 48 tables of one row.
   std::vector<std::vector<float>> results;
-  for (size_t width : {size_t{1}, kRows}) {
+  for (size_t width : {1, 2, 3, 4, 6, 8, 12, 16, 24, 48}) {
     auto rule = *MakeUpdateRule(spec(), width);
     const size_t cells = rule->row_cells();
     for (size_t offset : {0, 3}) {
@@ -252,6 +252,47 @@ TEST_P(UpdateRuleTest, BitsDoNotDependOnNeighboursOrAddresses) {
   }
   for (const std::vector<float>& result : results) {
     EXPECT_TRUE(SameBits(result, results[0]));
+  }
+}
+
+// Rows with other counts of steps, other records and gradients that are refused
+// do not show in their neighbours of one call.
+TEST_P(UpdateRuleTest, RowsOfOneCallMoveAsEachOfThemAlone) {
+  constexpr size_t kRows = 11;
+  for (size_t width : {1, 2, 3, 4, 5, 7, 8, 13}) {
+    SCOPED_TRACE(width);
+    std::vector<OneRow> alone(kRows,
+                              OneRow(spec(), std::vector<float>(width, 0.25f)));
+    std::vector<OneRow> together = alone;
+    for (uint64_t t = 0; t < 60; ++t) {
+      const StepContext step =
+          alone[0].rule->NextStep(alone[0].sums, spec().learning_rate);
+      std::vector<float*> rows;
+      std::vector<float> gradients;
+      uint64_t refused = 0;
+      for (uint64_t i = 0; i < kRows; ++i) {
+        if (ToBelow(Draw(kSeed, {t, i, 7}), 3) == 0) continue;
+        std::vector<float> g;
+        for (uint64_t j = 0; j < width; ++j) {
+          g.push_back(Normal(t * kRows + i, j));
+        }
+        if (ToBelow(Draw(kSeed, {t, i, 8}), 8) == 0) {
+          g[ToBelow(Draw(kSeed, {t, i, 9}), width)] =
+              std::numeric_limits<float>::infinity();
+          refused |= uint64_t{1} << rows.size();
+        }
+        EXPECT_EQ(alone[i].rule->Step({alone[i].cells.data()}, g.data(), step),
+                  (refused >> rows.size()) & 1);
+        rows.push_back(together[i].cells.data());
+        gradients.insert(gradients.end(), g.begin(), g.end());
+      }
+      ASSERT_EQ(together[0].rule->Step(rows, gradients.data(), step), refused);
+      for (size_t i = 0; i < kRows; ++i) {
+        alone[i].sums = together[i].sums = step.after;
+        ASSERT_TRUE(SameBits(alone[i].cells, together[i].cells))
+            << "step " << t << ", row " << i;
+      }
+    }
   }
 }
 
