@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/finite.h"
 #include "common/base/planted_bug.h"
 #include "common/status/status_macros.h"
 #include "common/table/partitioning.h"
@@ -93,13 +94,12 @@ absl::Status Partition::CheckShape(const PushMessage& message) const {
   if (absl::Status keys = state_->store().CheckKeys(message.keys); !keys.ok()) {
     return keys;
   }
-  for (size_t i = 0; i < message.values.size(); ++i) {
-    if (!std::isfinite(message.values[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("table '", options_.table.name, "', key ",
-                       ToOriginalKey(options_.table, message.keys[i / width]),
-                       ": the pushed value is not finite"));
-    }
+  if (const size_t i = FirstNotFinite(message.values);
+      i < message.values.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("table '", options_.table.name, "', key ",
+                     ToOriginalKey(options_.table, message.keys[i / width]),
+                     ": the pushed value is not finite"));
   }
   return absl::OkStatus();
 }
@@ -534,13 +534,12 @@ absl::StatusOr<LoadRecord> Partition::MakeLoad(
       !check.ok()) {
     return check;
   }
-  for (size_t i = 0; i < record.values.size(); ++i) {
-    if (!std::isfinite(record.values[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the value of key ",
-                       ToOriginalKey(options_.table, record.keys[i / width]),
-                       ", column ", i % width, ", is not finite"));
-    }
+  if (const size_t i = FirstNotFinite(record.values);
+      i < record.values.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the value of key ",
+                     ToOriginalKey(options_.table, record.keys[i / width]),
+                     ", column ", i % width, ", is not finite"));
   }
   return record;
 }

@@ -105,6 +105,18 @@ class DenseStore final : public RowStore {
     }
   }
 
+  float* FindRun(Key key, size_t n) const override {
+    return n <= range().last - key + 1 ? Row(key) : nullptr;
+  }
+
+  void TouchRun(Key key, size_t n) override {
+    const size_t begin = key - range().first;
+    const size_t last = (begin + n - 1) >> block_shift_;
+    for (size_t block = begin >> block_shift_; block <= last; ++block) {
+      Touch(block);
+    }
+  }
+
   // No key is missing.
   void Insert(absl::Span<const Key>, const float*) override {}
 

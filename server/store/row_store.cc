@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <bit>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/finite.h"
+#include "common/base/key_order.h"
 #include "common/table/partitioning.h"
 
 namespace seraph {
@@ -79,12 +81,10 @@ RowStore::RowStore(const TableSpec& table, const KeyRange& range,
 
 absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
   if (keys.empty()) return absl::OkStatus();
-  for (size_t i = 1; i < keys.size(); ++i) {
-    if (keys[i - 1] >= keys[i]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("keys do not strictly increase: ", keys[i - 1],
-                       " stands before ", keys[i]));
-    }
+  if (const size_t i = FirstNotAbove(keys); i < keys.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("keys do not strictly increase: ", keys[i - 1],
+                     " stands before ", keys[i]));
   }
   for (const Key key : {keys.front(), keys.back()}) {
     if (!range_.Contains(key)) return NotInRange(key, range_);
@@ -115,6 +115,12 @@ uint64_t RowStore::MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
 
 void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
                     absl::Span<float> out) const {
+  if (!keys.empty()) {
+    const float* const first = FindRun(keys.front(), keys.size());
+    if (first != nullptr && AreConsecutive(keys)) {
+      return rule_->ReadRun(first, keys.size(), now, out.data());
+    }
+  }
   std::vector<float> made;
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
@@ -169,6 +175,12 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
     overwritten->existed.assign(keys.size(), 1);
     overwritten->sums = step.before;
   }
+  if (!keys.empty() && AreConsecutiveIfIncreasing(keys)) {
+    float* const first = FindRun(keys.front(), keys.size());
+    if (first != nullptr) {
+      return ApplyRun(first, keys, gradients, step, overwritten);
+    }
+  }
   ApplyResult result;
   NewRows created(this);
   std::vector<float> made;
@@ -203,14 +215,36 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
   return result;
 }
 
+ApplyResult RowStore::ApplyRun(float* first, absl::Span<const Key> keys,
+                               absl::Span<const float> gradients,
+                               const StepContext& step,
+                               Overwritten* overwritten) {
+  TouchRun(keys.front(), keys.size());
+  ApplyResult result;
+  for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+    const size_t n = std::min(kGroup, keys.size() - begin);
+    float* const rows = first + begin * rule_->row_cells();
+    if (overwritten != nullptr) {
+      rule_->ReadRun(rows, n, step.before,
+                     overwritten->values.data() + begin * width());
+    }
+    const uint64_t not_finite =
+        rule_->StepRun(rows, n, gradients.data() + begin * width(), step);
+    if (not_finite == 0) continue;
+    if (result.not_finite == 0) {
+      result.first_not_finite = begin + std::countr_zero(not_finite);
+    }
+    result.not_finite += std::popcount(not_finite);
+  }
+  return result;
+}
+
 absl::Status RowStore::Load(absl::Span<const Key> keys,
                             absl::Span<const float> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the value of key ", ToOriginalKey(table_, keys[i / width()]),
-          ", column ", i % width(), ", is not finite"));
-    }
+  if (const size_t i = FirstNotFinite(values); i < values.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the value of key ", ToOriginalKey(table_, keys[i / width()]),
+        ", column ", i % width(), ", is not finite"));
   }
   NewRows created(this);
   float* rows[kGroup];
@@ -239,8 +273,7 @@ ApplyResult RowStore::SetWeights(absl::Span<const Key> keys,
     FindToWrite(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
       const auto weights = values.subspan((begin + i) * width(), width());
-      if (!std::all_of(weights.begin(), weights.end(),
-                       [](float one) { return std::isfinite(one); })) {
+      if (FirstNotFinite(weights) < weights.size()) {
         if (result.not_finite++ == 0) result.first_not_finite = begin + i;
       } else if (rows[i] != nullptr) {
         rule_->SetWeights(weights, now, rows[i]);

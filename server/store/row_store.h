@@ -166,6 +166,18 @@ class RowStore {
   // Find, for rows that may be written: touches their blocks.
   virtual void FindToWrite(absl::Span<const Key> keys, float** rows) = 0;
 
+  // The first of the rows of consecutive keys [key, key + n) if each row begins
+  // where the one before it ends, else null. n > 0.
+  virtual float* FindRun(Key key, size_t n) const { return nullptr; }
+
+  // Touches their blocks.
+  virtual void TouchRun(Key key, size_t n) {}
+
+  // Apply, for rows that FindRun gave.
+  ApplyResult ApplyRun(float* first, absl::Span<const Key> keys,
+                       absl::Span<const float> gradients,
+                       const StepContext& step, Overwritten* overwritten);
+
   // Adds missing keys, strictly increasing, with their rows,
   // [keys * rule().row_cells()]. Touches their blocks. Pointers to rows may not
   // be used afterwards.

@@ -1,4 +1,4 @@
-// How fast a store of a sparse table steps, reads and grows, and what a key
+// How fast a store steps, reads and, of a sparse table, grows, and what a key
 // costs in memory.
 //
 //   bazel run //server/store:store_benchmark -- --benchmark_filter=/1M/
@@ -183,6 +183,33 @@ void GrowByOne(benchmark::State& state, size_t rows) {
   }
 }
 
+// Of the whole of a dense table, or of all keys but every thousandth.
+void Dense(benchmark::State& state, OptimizerKind kind, uint32_t width,
+           bool is_range, bool is_read) {
+  constexpr size_t kRows = 1'000'000;
+  const auto store = *MakeRowStore({.name = "t",
+                                    .kind = TableKind::kDense,
+                                    .keys = kRows,
+                                    .width = width,
+                                    .optimizer = {.kind = kind}},
+                                   {0, kRows - 1});
+  std::vector<Key> keys;
+  for (Key key = 0; key < kRows; ++key) {
+    if (is_range || key % 1000 != 0) keys.push_back(key);
+  }
+  std::vector<float> values(keys.size() * width, 0.5f);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(store->CheckKeys(keys).ok());
+    if (is_read) {
+      store->Read(keys, LazySums{}, absl::MakeSpan(values));
+      benchmark::ClobberMemory();
+    } else {
+      Push(store.get(), keys, values);
+    }
+  }
+  state.counters["s_per_key"] = SecondsPerKey(state.iterations() * keys.size());
+}
+
 void Register() {
   struct Kind {
     const char* name;
@@ -209,6 +236,19 @@ void Register() {
         benchmark::RegisterBenchmark(("Fill/" + name).c_str(), Fill, kind,
                                      width, rows)
             ->Iterations(1);
+      }
+    }
+  }
+  for (const uint32_t width : {1, 16}) {
+    for (const auto& [kind_name, kind] : kinds) {
+      const std::string of =
+          std::string(kind_name) + "/width:" + std::to_string(width);
+      for (const bool is_range : {true, false}) {
+        const std::string keys = (is_range ? "range/" : "list/") + of;
+        benchmark::RegisterBenchmark(("DenseApply/" + keys).c_str(), Dense,
+                                     kind, width, is_range, false);
+        benchmark::RegisterBenchmark(("DenseRead/" + keys).c_str(), Dense, kind,
+                                     width, is_range, true);
       }
     }
   }

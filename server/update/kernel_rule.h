@@ -116,10 +116,30 @@ class KernelRule final : public UpdateRule {
     }
   }
 
+  void ReadRun(const float* first, size_t n, const LazySums& now,
+               float* out) const override {
+    if (row_cells() == width()) {
+      std::memcpy(out, first, n * width() * sizeof(float));
+    } else {
+      UpdateRule::ReadRun(first, n, now, out);
+    }
+  }
+
   uint64_t Step(absl::Span<float* const> rows, const float* gradients,
                 const StepContext& step) const override {
     return has_extras_ ? StepAnyWidth<true>(rows, gradients, step)
                        : StepAnyWidth<false>(rows, gradients, step);
+  }
+
+  uint64_t StepRun(float* first, size_t n, const float* gradients,
+                   const StepContext& step) const override {
+    if (row_cells() == width() && Lanes::kCount % width() == 0) {
+      if constexpr (kStripes == 1 && !kCountsSteps) {
+        return has_extras_ ? StepFlat<true>(first, n, gradients, step)
+                           : StepFlat<false>(first, n, gradients, step);
+      }
+    }
+    return UpdateRule::StepRun(first, n, gradients, step);
   }
 
  private:
@@ -262,6 +282,45 @@ class KernelRule final : public UpdateRule {
       default:
         return StepWide<kExtras>(rows, gradients, step);
     }
+  }
+
+  // StepRun, for rows that are nothing but weights and of which some fill the
+  // lanes: the values of all rows are one array.
+  template <bool kExtras>
+  uint64_t StepFlat(float* first, size_t n, const float* gradients,
+                    const StepContext& step) const {
+    const Shared shared = ForStep(step);
+    const size_t width = this->width();
+    const size_t values = n * width;
+    uint64_t refused = 0;
+    for (size_t at = 0; at < values; at += Lanes::kCount) {
+      const size_t left = std::min<size_t>(Lanes::kCount, values - at);
+      float weights[Lanes::kCount] = {};
+      float gradient[Lanes::kCount] = {};
+      if (left == Lanes::kCount) {
+        StoreFloats(LoadFloats(first + at), weights);
+        StoreFloats(LoadFloats(gradients + at), gradient);
+      } else {
+        std::copy_n(first + at, left, weights);
+        std::copy_n(gradients + at, left, gradient);
+      }
+      Stripes next;
+      const uint32_t not_finite =
+          SetLanes(Move<kExtras>(shared, {}, Lanes::Of(LoadFloats(weights)),
+                                 LoadFloats(gradient), nullptr, next));
+      if (left == Lanes::kCount && not_finite == 0) [[likely]] {
+        StoreFloats(next[0], first + at);
+        continue;
+      }
+      for (size_t k = 0; k < left; k += width) {
+        if ((not_finite >> k) & ((1u << width) - 1)) {
+          refused |= uint64_t{1} << ((at + k) / width);
+        } else {
+          for (size_t j = k; j < k + width; ++j) first[at + j] = next[0][j];
+        }
+      }
+    }
+    return refused;
   }
 
   // Step, for rows with fewer values than there are lanes: those of some rows

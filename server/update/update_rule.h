@@ -74,12 +74,21 @@ class UpdateRule {
   virtual void Read(absl::Span<const float* const> rows, const LazySums& now,
                     float* out) const = 0;
 
+  // The same for n rows of which each begins where the one before it ends.
+  virtual void ReadRun(const float* first, size_t n, const LazySums& now,
+                       float* out) const;
+
   // One step for each row with its gradient, [rows.size() * width()]. A row
   // with a gradient or a result, weight or slot, that is not finite keeps its
   // old bytes; bit i of the result says so of rows[i].
   // Requires: rows.size() <= kMaxRows, rows distinct.
   virtual uint64_t Step(absl::Span<float* const> rows, const float* gradients,
                         const StepContext& step) const = 0;
+
+  // The same for n rows of which each begins where the one before it ends.
+  // Requires: n <= kMaxRows.
+  virtual uint64_t StepRun(float* first, size_t n, const float* gradients,
+                           const StepContext& step) const;
 
  protected:
   UpdateRule(uint32_t width, uint32_t row_cells)
