@@ -226,13 +226,18 @@ def main():
                         help="the same where checkpoints are made")
     parser.add_argument("--checkpoint-seconds", type=float, default=20,
                         help="0: no checkpoints")
+    parser.add_argument("--checkpoint-rate", default="",
+                        help="server.checkpoint_rate, if not its default")
     parser.add_argument("--failovers", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
+    sets = SETS
+    if options.checkpoint_rate:
+        sets += (f"server.checkpoint_rate={options.checkpoint_rate}",)
     with tempfile.TemporaryDirectory(prefix="seraph-bench-") as folder:
         with FaultCluster(folder, servers=SERVERS, workers=1,
-                          sets=SETS) as cluster:
+                          sets=sets) as cluster:
             try:
                 result = measure(cluster, folder, options)
             finally:  # Not in good order: that would move all copies first.
