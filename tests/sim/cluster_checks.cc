@@ -63,9 +63,14 @@ void ClusterChecks::Decided(const JobRef& job, uint32_t epoch, bool stop) {
     return Report(absl::StrCat("of the end of epoch ", epoch,
                                " two ranks are told different decisions"));
   }
+  // What was decided before its cut a generation only repeats.
+  const auto begun = begun_.find(job.generation);
+  const bool repeats = begun != begun_.end() && epoch < begun->second;
   for (const auto& [of, ranks] : shares_) {
-    if (std::get<1>(of) == job.generation && std::get<2>(of) == epoch &&
-        ranks.size() == job_.spec.ranks) {
+    const auto& [term, generation, shared_epoch] = of;
+    const bool counts = generation == job.generation ||
+                        (repeats && generation < job.generation);
+    if (counts && shared_epoch == epoch && ranks.size() == job_.spec.ranks) {
       return;
     }
   }
@@ -96,7 +101,8 @@ void ClusterChecks::CutWritten(BlobFolder* folder, const std::string& manifest,
 
 void ClusterChecks::BeginsFrom(uint64_t generation,
                                const std::optional<CutName>& cut) {
-  if (!begun_.insert(generation).second) return;
+  const auto [begun, is_new] = begun_.emplace(generation, 0);
+  if (!is_new) return;
   const std::string name = cut.has_value() ? cut->manifest : "";
   if (!damaged_ && name != newest_.value_or("")) {
     Report(absl::StrCat("generation ", generation, " begins from '", name,
@@ -108,6 +114,7 @@ void ClusterChecks::BeginsFrom(uint64_t generation,
   if (const auto at = cuts_.find(name); at != cuts_.end()) {
     epochs = std::min_element(at->second.begin(), at->second.end())->epoch;
   }
+  begun->second = epochs;
   decided_.erase(decided_.lower_bound(epochs), decided_.end());
 }
 

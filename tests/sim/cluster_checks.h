@@ -70,7 +70,9 @@ class ClusterChecks {
   std::map<uint32_t, bool> decided_;  // By epoch: whether to stop.
   std::map<std::string, std::vector<Clock>> cuts_;
   std::optional<std::string> newest_;
-  std::set<uint64_t> begun_;  // Generations.
+  // By generation: the first epoch whose end was not behind the cut that it
+  // began from.
+  std::map<uint64_t, uint32_t> begun_;
   bool damaged_ = false;
 };
 

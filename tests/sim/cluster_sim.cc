@@ -379,6 +379,7 @@ class ClusterSim {
         if (life.registered) life.term = *term;
       } else if (absl::IsNotFound(term.status())) {
         life.registered = false;
+        if (life.worker != nullptr) life.worker->LetGo();
       }
     };
     const auto beaten = [this, machine,

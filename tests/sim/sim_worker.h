@@ -29,6 +29,8 @@ class SimWorker {
   absl::Status RunRanks(const v1::RunRanksRequest& request);
   absl::Status UpdatePlacements(const v1::UpdatePlacementsRequest& request);
   absl::Status StopJob(const v1::StopJobRequest& request);
+  // It was called dead: its ranks are somebody else's.
+  void LetGo() { jobs_.clear(); }
 
   std::string Standing() const;
   bool runs_something() const;
