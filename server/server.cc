@@ -13,6 +13,8 @@
 #include "common/cluster/term_guard.h"
 #include "common/concurrent/periodic_task.h"
 #include "common/concurrent/thread_pool.h"
+#include "common/daemon/heap.h"
+#include "common/daemon/idle_watch.h"
 #include "common/io/posix_blob_folder.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
@@ -44,6 +46,9 @@ constexpr int kFileThreads = 2;
 // Of a processor that the partitions want too they get some hundredths:
 // training goes on at its pace while a checkpoint is written.
 constexpr int kFileNice = 14;
+// A server that uses less of a processor than this for so long is at rest.
+constexpr absl::Duration kRest = absl::Seconds(2);
+constexpr double kRestShare = 0.05;
 // How often refusals are told, at most.
 constexpr absl::Duration kBusyReports = absl::Seconds(5);
 
@@ -180,11 +185,15 @@ absl::Status RunServer(DaemonContext* context) {
                           AdvertisedAddress(config.server.advertise,
                                             rpc->address(), MachineName()));
   BusyReport busy(jobs.admission());
+  IdleWatch rest(kRest, kRestShare);
   PeriodicTask tick("server-tick", kTick, [&] {
+    const absl::Duration now = MonotonicClock::Real()->Now();
     links.Tick();
     jobs.Tick();
-    busy.Tick(MonotonicClock::Real()->Now());
-    calls.Tick(MonotonicClock::Real()->Now());
+    busy.Tick(now);
+    calls.Tick(now);
+    // What it keeps for the next messages is worth more to others then.
+    if (rest.Tick(now, ProcessorTime())) ReturnFreedMemory();
   });
   tick.Start();
   ClusterAgent agent({.cluster = config.cluster.name,

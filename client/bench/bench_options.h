@@ -41,6 +41,9 @@ struct BenchOptions {
   uint32_t replicas = 1;
   uint32_t partitions = 0;   // 0: as many as the cluster is set to.
   bool repeat_keys = false;  // Every request of a client has the same keys.
+  // From the end of filling the table until the servers' memory is read, so
+  // that they are at rest.
+  absl::Duration settle;
   std::string transport = "auto";
   uint64_t seed = 1;
 

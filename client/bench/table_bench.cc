@@ -140,6 +140,9 @@ class TableBench {
       progress_.Show("filling the table", fraction,
                      absl::StrCat(WithCommas(count), " keys"));
     }));
+    progress_.Show("waiting for the servers to rest", std::nullopt, "");
+    env_.interrupt->WaitFor(options_.settle);
+    SERAPH_RETURN_IF_ERROR(env_.interrupt->Check());
     const std::optional<uint64_t> after = table->ServerMemory();
     if (before.has_value() && after.has_value() && *after > *before) {
       report_.server_bytes_per_key = double(*after - *before) / double(count);

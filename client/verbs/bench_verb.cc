@@ -80,6 +80,9 @@ class BenchVerb final : public Verb {
              "Partitions of the table (default: 8).");
     AddSwitch(app, "--repeat-keys", &options_.repeat_keys,
               "Every request of a client has the same keys.");
+    AddSeconds(app, "--settle", 0, 1e5, &settle_,
+               "How long the filled table is at rest before the servers' "
+               "memory is read (default: 0).");
     AddChoice(app, "--transport", KnownTransports(), &options_.transport,
               "How messages travel (default: auto).");
     AddCount(app, "--ranks", &options_.ranks,
@@ -105,6 +108,7 @@ class BenchVerb final : public Verb {
     if (optimizer_.empty()) optimizer_ = trains ? "adagrad" : "sum";
     options_.distribution = ParseDistribution(distribution_);
     options_.duration = absl::Seconds(seconds_);
+    options_.settle = absl::Seconds(settle_);
     options_.optimizer = ParseOptimizer(optimizer_);
     if (const absl::Status valid = Validate(options_); !valid.ok()) {
       return InputError(valid);
@@ -143,6 +147,7 @@ class BenchVerb final : public Verb {
   std::string optimizer_;
   std::string distribution_;  // "": as fits what is measured.
   double seconds_ = 3;
+  double settle_ = 0;
   std::vector<std::string> sets_;
   BenchOptions options_;
 };

@@ -1,6 +1,7 @@
 #include "common/daemon/heap.h"
 
 #include <malloc.h>
+#include <time.h>
 
 namespace seraph {
 namespace {
@@ -15,6 +16,14 @@ constexpr int kKeptBytes = 128 << 20;
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+}
+
+void ReturnFreedMemory() { malloc_trim(0); }
+
+absl::Duration ProcessorTime() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return absl::DurationFromTimespec(time);
 }
 
 }  // namespace seraph

@@ -2,6 +2,8 @@
 #ifndef SERAPH_COMMON_DAEMON_HEAP_H_
 #define SERAPH_COMMON_DAEMON_HEAP_H_
 
+#include "absl/time/time.h"
+
 namespace seraph {
 
 // For processes that get and let go of messages of megabytes all the time: such
@@ -12,6 +14,13 @@ namespace seraph {
 //
 // To be called once, before there are threads.
 void KeepFreedMemory();
+
+// Gives back what is freed, wherever in the heap it lies. Takes milliseconds,
+// in which threads that want memory wait: for processes at rest (IdleWatch).
+void ReturnFreedMemory();
+
+// What this process has used of all processors so far.
+absl::Duration ProcessorTime();
 
 }  // namespace seraph
 

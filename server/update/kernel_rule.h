@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "server/update/lanes.h"
 #include "server/update/last_shift.h"
@@ -20,7 +21,7 @@ namespace seraph {
 // f(0), ..., f(n - 1), without a loop at any level of optimisation that
 // matters.
 template <size_t n, typename F>
-inline void Unroll(F f) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Unroll(F f) {
   [&]<size_t... i>(std::index_sequence<i...>) { (f(i), ...); }
   (std::make_index_sequence<n>());
 }
@@ -211,10 +212,18 @@ class KernelRule final : public UpdateRule {
 
     // Those of n rows, as many lanes of each as there are columns.
     template <size_t n>
-    Terms AtEach(const uint32_t (&counts)[n]) {
-      uint32_t differ = counts[0] ^ t_;
-      Unroll<n>([&](size_t i) { differ |= counts[i] ^ counts[0]; });
-      if (differ == 0) return terms_;
+    ABSL_ATTRIBUTE_ALWAYS_INLINE const Terms& AtEach(
+        const std::array<uint32_t, n>& counts) {
+      uint32_t differ = 0;
+      Unroll<n>([&](size_t i) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+        differ |= counts[i] ^ counts[0];
+      });
+      return differ == 0 ? At(counts[0]) : Different(counts);
+    }
+
+   private:
+    template <size_t n>
+    const Terms& Different(const std::array<uint32_t, n>& counts) {
       std::array<double, Kernel::kTerms> of[n];
       for (size_t i = 0; i < n; ++i) {
         of[i] = i > 0 && counts[i] == counts[i - 1]
@@ -226,15 +235,10 @@ class KernelRule final : public UpdateRule {
         terms_[s] = Lanes(of[0][s], of[1 / kColumns][s], of[2 / kColumns][s],
                           of[3 / kColumns][s]);
       }
-      // Only if they are those of one count may they be taken again.
-      t_ = std::all_of(counts, counts + n,
-                       [&](uint32_t t) { return t == counts[0]; })
-               ? counts[0]
-               : 0;
+      t_ = 0;
       return terms_;
     }
 
-   private:
     const Kernel& kernel_;
     uint32_t t_ = 0;  // No row's.
     Terms terms_{};
@@ -246,9 +250,9 @@ class KernelRule final : public UpdateRule {
   // [kSlots]. Sets `next` to weights and slots; returns the lanes of which one
   // of them, or the gradient, is not finite.
   template <bool kExtras>
-  static Lanes::FloatBits Move(const Shared& shared, const Terms& terms,
-                               Lanes w, Lanes::Floats gradient,
-                               const Lanes::Floats* in_slots, Stripes& next) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static Lanes::FloatBits Move(
+      const Shared& shared, const Terms& terms, Lanes w, Lanes::Floats gradient,
+      const Lanes::Floats* in_slots, Stripes& next) {
     Slots slots;
     for (int s = 0; s < Kernel::kSlots; ++s) slots[s] = Lanes::Of(in_slots[s]);
     Lanes g = Lanes::Of(gradient);
@@ -332,13 +336,15 @@ class KernelRule final : public UpdateRule {
     const Shared shared = ForStep(step);
     LastShift shifts(lazy_, step.before);
     LastTerms counted(kernel_);
+    const Terms no_terms{};
     uint64_t refused = 0;
     for (size_t begin = 0; begin < rows.size(); begin += kRows) {
       // Where rows are missing, the first one stands for them.
       float* group[kRows];
       const size_t n = std::min<size_t>(kRows, rows.size() - begin);
-      Unroll<kRows>(
-          [&](size_t i) { group[i] = rows.data()[begin + (i < n ? i : 0)]; });
+      Unroll<kRows>([&](size_t i) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+        group[i] = rows.data()[begin + (i < n ? i : 0)];
+      });
       float padded[Lanes::kCount];
       const float* gradient = gradients + begin * kWidth;
       if (n < kRows) [[unlikely]] {
@@ -349,8 +355,8 @@ class KernelRule final : public UpdateRule {
       }
       // Lane k is column k % kWidth of row k / kWidth.
       Lanes::Floats values[kStripes];
-      Unroll<kStripes>([&](size_t s) {
-        const auto value = [&](size_t k) {
+      Unroll<kStripes>([&](size_t s) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+        const auto value = [&](size_t k) ABSL_ATTRIBUTE_ALWAYS_INLINE {
           return group[k / kWidth][s * kWidth + k % kWidth];
         };
         values[s] = Lanes::Floats{value(0), value(1), value(2), value(3)};
@@ -358,31 +364,33 @@ class KernelRule final : public UpdateRule {
       Lanes w = Lanes::Of(values[0]);
       if constexpr (kExtras) {
         if (lazy_.record_cells() > 0) {
-          const auto value = [&](size_t k) {
+          const auto value = [&](size_t k) ABSL_ATTRIBUTE_ALWAYS_INLINE {
             const float* row = group[k / kWidth];
             return shifts.Of(row + RecordOffset())(row[k % kWidth]);
           };
           w = Lanes(value(0), value(1), value(2), value(3));
         }
       }
-      uint32_t counts[kRows];
-      Terms terms;
+      std::array<uint32_t, kRows> counts;
+      const Terms* terms = &no_terms;
       if constexpr (kCountsSteps) {
-        Unroll<kRows>([&](size_t i) { counts[i] = StepsWithThis(group[i]); });
-        terms = counted.AtEach(counts);
+        Unroll<kRows>([&](size_t i) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+          counts[i] = StepsWithThis(group[i]);
+        });
+        terms = &counted.AtEach(counts);
       }
       Stripes next;
       const uint32_t not_finite = SetLanes(Move<kExtras>(
-          shared, terms, w, LoadFloats(gradient), values + 1, next));
-      Unroll<kRows>([&](size_t i) {
+          shared, *terms, w, LoadFloats(gradient), values + 1, next));
+      Unroll<kRows>([&](size_t i) ABSL_ATTRIBUTE_ALWAYS_INLINE {
         constexpr uint32_t kColumns = (1 << kWidth) - 1;
         if (i >= n) return;
         if ((not_finite >> (i * kWidth)) & kColumns) [[unlikely]] {
           refused |= uint64_t{1} << (begin + i);
           return;
         }
-        Unroll<kStripes>([&](size_t s) {
-          Unroll<kWidth>([&](size_t j) {
+        Unroll<kStripes>([&](size_t s) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+          Unroll<kWidth>([&](size_t j) ABSL_ATTRIBUTE_ALWAYS_INLINE {
             group[i][s * kWidth + j] = next[s][i * kWidth + j];
           });
         });
@@ -402,8 +410,7 @@ class KernelRule final : public UpdateRule {
     constexpr size_t kLanes = Lanes::kCount;
     const Shared shared = ForStep(step);
     const size_t width = this->width();
-    const size_t whole = width / kLanes * kLanes;
-    const size_t stride = whole + (whole < width ? kLanes : 0);
+    const size_t stride = std::max(width, kLanes);
     absl::InlinedVector<float, 256> next(kStripes * stride);
     LastShift shifts(lazy_, step.before);
     LastTerms counted(kernel_);
@@ -419,54 +426,66 @@ class KernelRule final : public UpdateRule {
         terms = counted.At(count);
       }
       Lanes::FloatBits not_finite{};
-      const auto move = [&](size_t j, const float* from, size_t from_stride,
-                            const float* gradient) {
+      const auto move = [&](size_t j, auto load) ABSL_ATTRIBUTE_ALWAYS_INLINE {
         Lanes::Floats values[kStripes];
-        for (size_t s = 0; s < kStripes; ++s) {
-          values[s] = LoadFloats(from + s * from_stride);
-        }
+        Unroll<kStripes>([&](size_t s) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+          values[s] = load(row + s * width + j);
+        });
         Lanes w = Lanes::Of(values[0]);
         if (kExtras && !shift.IsIdentity()) {
           w = SoftThreshold(w * shift.scale(), shift.threshold());
         }
         Stripes moved;
-        not_finite |= Move<kExtras>(shared, terms, w, LoadFloats(gradient),
+        not_finite |= Move<kExtras>(shared, terms, w, load(gradients + j),
                                     values + 1, moved);
-        for (size_t s = 0; s < kStripes; ++s) {
+        Unroll<kStripes>([&](size_t s) ABSL_ATTRIBUTE_ALWAYS_INLINE {
           StoreFloats(moved[s], next.data() + s * stride + j);
-        }
+        });
       };
-      for (size_t j = 0; j < whole; j += kLanes) {
-        move(j, row + j, width, gradients + j);
-      }
-      if (whole < width) {
-        // Where columns are missing, the last one stands for them.
-        float padded[1 + kStripes][kLanes];
-        for (size_t k = 0; k < kLanes; ++k) {
-          const size_t j = std::min(whole + k, width - 1);
-          padded[0][k] = gradients[j];
-          for (size_t s = 0; s < kStripes; ++s) {
-            padded[1 + s][k] = row[s * width + j];
-          }
-        }
-        move(whole, padded[1], kLanes, padded[0]);
+      const auto whole = [](const float* from) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+        return LoadFloats(from);
+      };
+      if (width >= kLanes) {
+        ForLanesOf(width, [&](size_t j)
+                              ABSL_ATTRIBUTE_ALWAYS_INLINE { move(j, whole); });
+      } else {
+        // The last column stands for those that are missing.
+        move(0, [&](const float* from) {
+          const auto value = [&](size_t k) {
+            return from[std::min(k, width - 1)];
+          };
+          return Lanes::Floats{value(0), value(1), value(2), value(3)};
+        });
       }
       if (SetLanes(not_finite) != 0) [[unlikely]] {
         refused |= uint64_t{1} << i;
         continue;
       }
       for (size_t s = 0; s < kStripes; ++s) {
-        const float* from = next.data() + s * stride;
-        float* to = row + s * width;
-        for (size_t j = 0; j < whole; j += kLanes) {
-          StoreFloats(LoadFloats(from + j), to + j);
+        const float* const from = next.data() + s * stride;
+        float* const to = row + s * width;
+        if (width >= kLanes) {
+          ForLanesOf(width, [&](size_t j) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+            StoreFloats(LoadFloats(from + j), to + j);
+          });
+        } else {
+          std::copy_n(from, width, to);
         }
-        for (size_t j = whole; j < width; ++j) to[j] = from[j];
       }
       if constexpr (kCountsSteps) SetSteps(row, count);
       if constexpr (kExtras) lazy_.Record(step.after, row + RecordOffset());
     }
     return refused;
+  }
+
+  // Calls f(j) such that the lanes [j, j + kCount) cover all columns. The last
+  // ones overlap those before them where they do not fit: a column that is
+  // computed twice is the same twice. Requires: width >= Lanes::kCount.
+  template <typename F>
+  static void ForLanesOf(size_t width, F f) {
+    size_t j = 0;
+    for (; j + Lanes::kCount <= width; j += Lanes::kCount) f(j);
+    if (j < width) f(width - Lanes::kCount);
   }
 
   const Kernel kernel_;

@@ -239,7 +239,7 @@ def training():
 def memory():
     def measure(bench):
         report = bench.seraph("push", "--table-keys", 20 * MILLION,
-                              "--optimizer", "adagrad")
+                              "--optimizer", "adagrad", "--settle", 5)
         own = report and report["server_bytes_per_key"]
         least = 8 + 4 + 4
         return own, least, "key, weight, slot", times(own, least)
