@@ -21,13 +21,14 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr uint64_t kSeed = 311;
-constexpr KeyRange kRange = {100, 99'999};
-constexpr Key kFar = 90'000;  // Beyond what the ranges below reach.
+constexpr KeyRange kRange = {100, 39'999};
+// In a block beyond those that the ranges below reach.
+constexpr Key kFar = 39'000;
 
 TableSpec Table(const OptimizerSpec& optimizer, uint32_t width) {
   return {.name = "t",
           .kind = TableKind::kDense,
-          .keys = 100'000,
+          .keys = 40'000,
           .width = width,
           .seed = kSeed,
           .initializer = {.kind = InitializerKind::kNormal, .scale = 0.1},
@@ -47,21 +48,27 @@ bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
           std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// All cells, and the versions of the blocks.
-struct Contents {
-  explicit Contents(const RowStore& store) {
-    for (size_t block = 0; block < store.blocks(); ++block) {
-      std::vector<Key> keys;
-      std::vector<float> some;
-      store.CopyBlock(block, &keys, &some);
-      if (keys.back() >= kFar) break;
-      cells.insert(cells.end(), some.begin(), some.end());
-      versions.push_back(store.BlockVersion(block));
-    }
-  }
+// All cells below the far key.
+std::vector<float> Cells(const RowStore& store) {
   std::vector<float> cells;
+  for (size_t block = 0; block < store.blocks(); ++block) {
+    std::vector<Key> keys;
+    std::vector<float> some;
+    store.CopyBlock(block, &keys, &some);
+    if (keys.back() >= kFar) break;
+    cells.insert(cells.end(), some.begin(), some.end());
+  }
+  return cells;
+}
+
+// The versions of the blocks but for the far key's.
+std::vector<uint64_t> Versions(const RowStore& store) {
   std::vector<uint64_t> versions;
-};
+  for (size_t block = 0; block + 1 < store.blocks(); ++block) {
+    versions.push_back(store.BlockVersion(block));
+  }
+  return versions;
+}
 
 class DenseRunsTest : public ::testing::TestWithParam<OptimizerVariant> {};
 
@@ -119,10 +126,9 @@ TEST_P(DenseRunsTest, ARangeDoesWhatAListDoes) {
         EXPECT_EQ(from_run.existed, from_list.existed);
         EXPECT_TRUE(SameBits(from_run.values, from_list.values));
       }
-      const Contents a(*runs), b(*lists);
-      EXPECT_TRUE(SameBits(a.cells, b.cells)) << "step " << t;
-      EXPECT_EQ(a.versions, b.versions) << "step " << t;
+      EXPECT_EQ(Versions(*runs), Versions(*lists)) << "step " << t;
     }
+    EXPECT_TRUE(SameBits(Cells(*runs), Cells(*lists)));
   }
 }
 
