@@ -30,9 +30,11 @@ inline std::optional<KeyForm> FormOf(v1::KeyEncoding encoding) {
   return static_cast<KeyForm>(encoding);
 }
 
-// Bytes of the keys of a part of a pull or push. Requires: it has a form.
+// Bytes of the keys of a part of a pull or push. Requires: it has a form, or
+// the name of a list.
 template <typename Part>
 size_t KeyBytesOf(const Part& part) {
+  if (part.encoding() == v1::KEY_ENCODING_LISTED) return 0;
   return KeyBytes(*FormOf(part.encoding()), part.key_count(), part.key_bytes());
 }
 

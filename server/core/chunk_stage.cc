@@ -47,6 +47,7 @@ absl::StatusOr<std::optional<ChunkStage::Whole>> ChunkStage::Add(
     whole.entry.values.insert(whole.entry.values.end(), chunk.values.begin(),
                               chunk.values.end());
   }
+  whole.entry.list = nullptr;  // It was of the first one's keys.
   whole.entry.chunk = 0;
   whole.entry.chunks = 1;
   Drop(rank);

@@ -137,13 +137,13 @@ void Partition::FreeState() {
   tail_ = LogTail();
 }
 
-void Partition::Append(LogRecord record) {
+void Partition::Append(LogRecord record, KeyList* list) {
   auto shared = std::make_shared<const LogRecord>(std::move(record));
   // Alone it keeps nothing of it.
   if (!peers_.empty()) {
     tail_.Append({epoch_, state_->records() + 1}, shared);
   }
-  state_->Fold(epoch_, std::move(shared));
+  state_->Fold(epoch_, std::move(shared), list);
   if (peers_.empty()) tail_.Start(state_->records());
 }
 

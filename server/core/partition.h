@@ -218,7 +218,8 @@ class Partition {
   void EndEpoch(bool still_leads, Effects* effects);
   void RefuseAll(const PartOutcome& why, Effects* effects);
   void FreeState();
-  void Append(LogRecord record);
+  // `list`: the record's keys, if they are one.
+  void Append(LogRecord record, KeyList* list = nullptr);
   // A newer epoch was heard of, whose order has not come yet.
   bool Deaf() const { return heard_epoch_ > epoch_; }
   // What all have confirmed that are waited for; nullopt while nothing may

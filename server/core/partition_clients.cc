@@ -91,8 +91,11 @@ absl::Status Partition::CheckShape(const PushMessage& message) const {
     return absl::InvalidArgumentError(
         absl::StrCat("chunk ", message.chunk, " of ", message.chunks));
   }
-  if (absl::Status keys = state_->store().CheckKeys(message.keys); !keys.ok()) {
-    return keys;
+  if (message.list == nullptr) {
+    if (absl::Status keys = state_->store().CheckKeys(message.keys);
+        !keys.ok()) {
+      return keys;
+    }
   }
   if (const size_t i = FirstNotFinite(message.values);
       i < message.values.size()) {
@@ -296,6 +299,7 @@ absl::StatusOr<CallRecord> Partition::MakeCall(
 }
 
 void Partition::AppendPush(PushMessage message) {
+  KeyList* const list = message.list.get();
   if (message.rank.has_value()) {
     // With their versions, so that every replica runs the same.
     for (FunctionCall& call : message.calls) {
@@ -309,12 +313,14 @@ void Partition::AppendPush(PushMessage message) {
                        .keys = std::move(message.keys),
                        .values = std::move(message.values),
                        .ledger = std::move(message.ledger),
-                       .calls = std::move(message.calls)});
+                       .calls = std::move(message.calls)},
+           list);
   } else {
     Append(SessionRecord{.session = message.session,
                          .number = message.number,
                          .keys = std::move(message.keys),
-                         .values = std::move(message.values)});
+                         .values = std::move(message.values)},
+           list);
   }
 }
 
@@ -367,8 +373,11 @@ PartOutcome Partition::CheckPull(const PullMessage& message) const {
       epoch.code != PartCode::kOk) {
     return epoch;
   }
-  if (absl::Status keys = state_->store().CheckKeys(message.keys); !keys.ok()) {
-    return Invalid(keys);
+  if (message.list == nullptr) {
+    if (absl::Status keys = state_->store().CheckKeys(message.keys);
+        !keys.ok()) {
+      return Invalid(keys);
+    }
   }
   if (message.clock.has_value() && !message.rank.has_value()) {
     return {.code = PartCode::kInvalid,
@@ -404,11 +413,14 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
   }
   if (message.call != nullptr) return ReadFunction(message);
   Answer answer = AnswerTo(message.ticket, {});
-  answer.values.resize(message.keys.size() * options_.table.width);
+  const absl::Span<const Key> keys = message.Keys();
+  ResolvedRows* const known =
+      message.list == nullptr ? nullptr : message.list->rows();
+  answer.values.resize(keys.size() * options_.table.width);
   if (message.clock.has_value()) {
-    state_->ReadAt(*message.clock, message.keys, absl::MakeSpan(answer.values));
+    state_->ReadAt(*message.clock, keys, absl::MakeSpan(answer.values), known);
   } else {
-    state_->ReadLatest(message.keys, absl::MakeSpan(answer.values));
+    state_->ReadLatest(keys, absl::MakeSpan(answer.values), known);
   }
   return answer;
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "common/functions/partial_result.h"
@@ -17,6 +18,7 @@
 #include "server/core/peer_message.h"
 #include "server/core/rank_progress.h"
 #include "server/functions/function.h"
+#include "server/store/resolved_rows.h"
 
 namespace seraph {
 
@@ -54,8 +56,14 @@ struct PullMessage {
   std::optional<Clock> clock;    // Absent: the last applied state.
   uint64_t number = 0;           // Of the attempt's pulls; 0: it has none.
   std::vector<Key> keys;         // Mixed keys.
+  // In place of keys: ones that have been checked and come again.
+  std::shared_ptr<KeyList> list;
   // In place of keys: a function that reads the rows as this pull would.
   std::shared_ptr<const PlannedCall> call;
+
+  absl::Span<const Key> Keys() const {
+    return list == nullptr ? absl::MakeConstSpan(keys) : list->keys();
+  }
 };
 
 // A whole entry, or one chunk of it.
@@ -72,6 +80,8 @@ struct PushMessage {
   uint32_t chunks = 1;
   std::vector<Key> keys;      // Mixed keys.
   std::vector<float> values;  // [n * width].
+  // Null, or the keys once more: they have been checked and come again.
+  std::shared_ptr<KeyList> list;
   LedgerRecord ledger;
   std::vector<FunctionCall> calls;  // With a rank; see EntryRecord.
   // With a session, in place of keys: a function that writes.

@@ -169,18 +169,18 @@ bool PartitionState::Contains(LogPosition position) const {
          EpochOf(position.number) == position.epoch;
 }
 
-void PartitionState::Fold(uint64_t epoch, RecordPtr record) {
+void PartitionState::Fold(uint64_t epoch, RecordPtr record, KeyList* list) {
   ++folded_.records;
   if (folded_.epoch_starts.empty() ||
       folded_.epoch_starts.back().epoch != epoch) {
     folded_.epoch_starts.push_back({epoch, folded_.records});
   }
   if (std::holds_alternative<EntryRecord>(*record)) {
-    FoldEntry(std::move(record));
+    FoldEntry(std::move(record), list);
   } else if (const auto* attempt = std::get_if<AttemptRecord>(record.get())) {
     FoldOne(*attempt);
   } else if (const auto* session = std::get_if<SessionRecord>(record.get())) {
-    FoldOne(*session);
+    FoldOne(*session, list);
   } else if (const auto* call = std::get_if<CallRecord>(record.get())) {
     FoldOne(*call);
   } else {
@@ -200,7 +200,7 @@ void PartitionState::FindSlowest() {
                  ->next;
 }
 
-void PartitionState::FoldEntry(RecordPtr shared) {
+void PartitionState::FoldEntry(RecordPtr shared, KeyList* list) {
   folded_.trained = true;
   const EntryRecord& record = std::get<EntryRecord>(*shared);
   RankProgress& rank = folded_.ranks[record.rank.rank];
@@ -226,7 +226,7 @@ void PartitionState::FoldEntry(RecordPtr shared) {
     ApplyCompleteClocks();
   } else if (!record.ends_epoch) {
     const std::string whose = absl::StrCat(" by rank ", record.rank.rank);
-    Step(record.clock, record.keys, {}, record.values, whose, nullptr);
+    Step(record.clock, record.keys, {}, record.values, whose, nullptr, list);
     for (const FunctionCall& call : record.calls) {
       RunCall(call, record.clock, whose, nullptr);
     }
@@ -250,11 +250,11 @@ Sightings PartitionState::sightings() const {
   return admission_.has_value() ? admission_->sightings() : Sightings{};
 }
 
-void PartitionState::FoldOne(const SessionRecord& record) {
+void PartitionState::FoldOne(const SessionRecord& record, KeyList* list) {
   folded_.trained = true;
   folded_.sessions[record.session] = record.number;
   Step(slowest_, record.keys, {}, record.values,
-       absl::StrCat(" by session ", record.session), nullptr);
+       absl::StrCat(" by session ", record.session), nullptr, list);
 }
 
 void PartitionState::FoldOne(const CallRecord& record) {
@@ -355,7 +355,7 @@ void PartitionState::ApplyClock(Clock clock) {
   Step(clock, combined.keys,
        admission_.has_value() ? Times(combined.keys, by_rank)
                               : std::vector<uint8_t>(),
-       combined.values, "", &folded_.overwritten);
+       combined.values, "", &folded_.overwritten, nullptr);
   for (const auto& [rank, shared] : entries.mapped()) {
     for (const FunctionCall& call : std::get<EntryRecord>(*shared).calls) {
       RunCall(call, clock, absl::StrCat(" by rank ", rank),
@@ -367,7 +367,8 @@ void PartitionState::ApplyClock(Clock clock) {
 void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
                           absl::Span<const uint8_t> times,
                           absl::Span<const float> gradients,
-                          const std::string& whose, Overwritten* overwritten) {
+                          const std::string& whose, Overwritten* overwritten,
+                          KeyList* list) {
   std::vector<Key> admitted_keys;
   std::vector<float> admitted_gradients;
   if (admission_.has_value()) {
@@ -380,13 +381,16 @@ void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
     }
     keys = admitted_keys;
     gradients = admitted_gradients;
+    list = nullptr;
   }
   const double eta = options_.table.optimizer.learning_rate *
                      ScheduleFactor(options_.table.schedule, clock,
                                     options_.steps_per_epoch, options_.epochs);
   StepContext step = store_->rule().NextStep(folded_.sums, eta);
   step.epoch = clock.epoch;
-  const ApplyResult result = store_->Apply(keys, gradients, step, overwritten);
+  const ApplyResult result =
+      store_->Apply(keys, gradients, step, overwritten,
+                    list == nullptr ? nullptr : list->rows());
   folded_.sums = step.after;
   if (!result.first_not_finite.has_value()) return;
   if (options_.skip_non_finite) {
@@ -419,17 +423,18 @@ bool PartitionState::IsBefore(Clock clock) const {
 }
 
 void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
-                            absl::Span<float> out) const {
+                            absl::Span<float> out, ResolvedRows* known) const {
   if (IsBefore(clock)) {
     store_->ReadBefore(keys, folded_.overwritten, out);
   } else {
-    store_->Read(keys, folded_.sums, out);
+    store_->Read(keys, folded_.sums, out, known);
   }
 }
 
 void PartitionState::ReadLatest(absl::Span<const Key> keys,
-                                absl::Span<float> out) const {
-  store_->Read(keys, folded_.sums, out);
+                                absl::Span<float> out,
+                                ResolvedRows* known) const {
+  store_->Read(keys, folded_.sums, out, known);
 }
 
 RowsAt PartitionState::RowsFor(std::optional<Clock> clock) const {

@@ -75,8 +75,9 @@ class PartitionState {
 
   // Takes the next record of the log, which the primary of `epoch` appended.
   // The caller has checked that it fits: ranks and shapes, the attempt, and
-  // that an entry's clock is the expected one.
-  void Fold(uint64_t epoch, RecordPtr record);
+  // that an entry's clock is the expected one. `list`, unless null, has the
+  // record's keys.
+  void Fold(uint64_t epoch, RecordPtr record, KeyList* list = nullptr);
 
   // The position of the last record, and whether a position lies in the log.
   LogPosition last() const;
@@ -100,11 +101,13 @@ class PartitionState {
   Readable ReadableAt(uint32_t rank, Clock clock) const;
 
   // The rows of `keys` for a pull at `clock`. Requires: ReadableAt is kNow.
-  void ReadAt(Clock clock, absl::Span<const Key> keys,
-              absl::Span<float> out) const;
+  // `known`: as RowStore::Read.
+  void ReadAt(Clock clock, absl::Span<const Key> keys, absl::Span<float> out,
+              ResolvedRows* known = nullptr) const;
 
   // The rows in the last applied state.
-  void ReadLatest(absl::Span<const Key> keys, absl::Span<float> out) const;
+  void ReadLatest(absl::Span<const Key> keys, absl::Span<float> out,
+                  ResolvedRows* known = nullptr) const;
 
   // All rows likewise, for functions: a view until the next record. With a
   // clock: ReadableAt is required to be kNow.
@@ -143,8 +146,8 @@ class PartitionState {
 
  private:
   void FoldOne(const AttemptRecord& record);
-  void FoldEntry(RecordPtr record);
-  void FoldOne(const SessionRecord& record);
+  void FoldEntry(RecordPtr record, KeyList* list);
+  void FoldOne(const SessionRecord& record, KeyList* list);
   void FoldOne(const LoadRecord& record);
   void FoldOne(const CallRecord& record);
   void FindSlowest();
@@ -157,10 +160,10 @@ class PartitionState {
   void ApplyClock(Clock clock);
   // One optimizer step at the learning rate of `clock`, of the keys that exist
   // or are admitted. `times` [keys]: how many ranks have pushed each; empty:
-  // one.
+  // one. `list`: null, or with the same keys.
   void Step(Clock clock, absl::Span<const Key> keys,
             absl::Span<const uint8_t> times, absl::Span<const float> gradients,
-            const std::string& whose, Overwritten* overwritten);
+            const std::string& whose, Overwritten* overwritten, KeyList* list);
   // The last rank has ended an epoch.
   void EndEpoch();
   // Runs a call over the rows as they are now. `overwritten` (null: nobody

@@ -16,6 +16,11 @@
 namespace seraph {
 namespace {
 
+// What lists of keys of one job may take here, beside its partitions: a share
+// of what those may, and no more than so many bytes.
+constexpr uint64_t kListShare = 16;
+constexpr uint64_t kMostListBytes = uint64_t{1} << 30;
+
 // What the rows of a dense range take at least: their weights.
 uint64_t LeastBytes(const TableSpec& table, const KeyRange& range) {
   if (table.kind == TableKind::kSparse) return 0;
@@ -173,6 +178,8 @@ std::shared_ptr<ServedJob> JobDirectory::NewJob(
   job->name = name;
   job->setup = std::move(setup);
   job->admission = std::make_shared<JobAdmission>(admission_);
+  job->lists = std::make_shared<KeyListCache>(
+      std::min(kMostListBytes, options_.memory_limit_bytes / kListShare));
   return job;
 }
 

@@ -1,6 +1,7 @@
 #include "server/service/partition_actor.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/strings/str_cat.h"
 #include "common/testing/fail_point.h"
@@ -11,6 +12,11 @@ namespace {
 
 // Ticks in a lease.
 constexpr int kTicksPerLease = 10;
+
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 uint64_t Pack(Clock clock) { return uint64_t{clock.epoch} << 32 | clock.step; }
 
@@ -46,6 +52,7 @@ PartitionActor::PartitionActor(JobName job, KeyRange range,
     : job_(std::move(job)),
       options_(partition->options()),
       range_(range),
+      number_(NextNumber()),
       around_(around),
       tick_nanos_(absl::ToInt64Nanoseconds(lease / kTicksPerLease)),
       partition_(std::move(partition)),
@@ -110,7 +117,7 @@ void PartitionActor::Push(PushMessage message, AnswerTo answer) {
 
 void PartitionActor::Pull(PullMessage message, AnswerTo answer) {
   if (around_.noop) {
-    return answer(AnswerWithoutWork(message.rank, message.keys.size()));
+    return answer(AnswerWithoutWork(message.rank, message.Keys().size()));
   }
   queue_.Post([this, message = std::move(message),
                answer = std::move(answer)]() mutable {

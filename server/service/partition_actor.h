@@ -109,6 +109,8 @@ class PartitionActor {
   const JobName& job() const { return job_; }
   const PartitionOptions& options() const { return options_; }
   const KeyRange& range() const { return range_; }
+  // That no other one of this process has.
+  uint64_t number() const { return number_; }
 
   // As of the last message.
   struct Gauges {
@@ -154,6 +156,7 @@ class PartitionActor {
   const JobName job_;
   const PartitionOptions options_;
   const KeyRange range_;
+  const uint64_t number_;
   const ReplicaSurroundings around_;
   const int64_t tick_nanos_;
   Gauges gauges_;

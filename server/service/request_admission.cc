@@ -15,7 +15,7 @@ uint64_t BytesOfPart(const DecodedPart<PushMessage>& part) {
 
 uint64_t BytesOfPart(const DecodedPart<PullMessage>& part) {
   const uint32_t width = part.actor->options().table.width;
-  return part.message.keys.size() * (sizeof(Key) + width * sizeof(float));
+  return part.message.Keys().size() * (sizeof(Key) + width * sizeof(float));
 }
 
 bool IsAlwaysTaken(const DecodedPart<PushMessage>& part) {

@@ -13,6 +13,7 @@
 #include "common/wire/value_codec.h"
 #include "common/wire/value_encoding.h"
 #include "server/service/ledger_codec.h"
+#include "server/service/listed_keys.h"
 
 namespace seraph {
 namespace {
@@ -81,10 +82,48 @@ void Refuse(std::string why, DecodedPart<Message>* decoded) {
                               .message = std::move(why)};
 }
 
-// Takes a part's keys and finds its partition; `out` is the keys' place in
-// the message of `decoded`.
+// A list takes the place of a pull's keys; an entry is to have its own.
+void SetList(std::shared_ptr<KeyList> list, PullMessage* message) {
+  message->list = std::move(list);
+}
+void SetList(std::shared_ptr<KeyList> list, PushMessage* message) {
+  message->keys = list->keys();
+  message->list = std::move(list);
+}
+
+// The keys of a part that has them by name alone.
 template <typename Part, typename Message>
-absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
+void FindList(const Part& part, const ListedKeys& lists,
+              DecodedPart<Message>* decoded) {
+  std::shared_ptr<KeyList> list = lists.Find(*decoded->actor, part);
+  if (list == nullptr) {
+    decoded->actor = nullptr;
+    decoded->refusal.outcome = {
+        .code = PartCode::kUnknownList,
+        .message = "no list of keys of this name is known here"};
+  } else if (list->keys().size() != part.key_count()) {
+    Refuse(absl::StrCat(part.key_count(), " keys of a list of ",
+                        list->keys().size()),
+           decoded);
+  } else {
+    SetList(std::move(list), &decoded->message);
+  }
+}
+
+// Keeps the keys of a part that names them too.
+template <typename Part, typename Message>
+void KeepList(const Part& part, const ListedKeys& lists,
+              DecodedPart<Message>* decoded) {
+  absl::StatusOr<std::shared_ptr<KeyList>> list =
+      lists.Keep(*decoded->actor, part, &decoded->message.keys);
+  if (!list.ok()) return Refuse(std::string(list.status().message()), decoded);
+  if (*list != nullptr) SetList(*std::move(list), &decoded->message);
+}
+
+// Takes a part's keys and finds its partition.
+template <typename Part, typename Message>
+absl::Status TakeKeys(const Part& part, const ServedJob& job,
+                      const ListedKeys& lists, Tail* keys,
                       DecodedPart<Message>* decoded) {
   decoded->actor = job.Find(part.table(), part.partition());
   if (decoded->actor == nullptr) {
@@ -93,6 +132,10 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
         .message = absl::StrCat("table ", part.table(), ", partition ",
                                 part.partition(), " is not on this server")};
     decoded->refusal.epoch = job.EpochSeen(part.table(), part.partition());
+  }
+  if (part.encoding() == v1::KEY_ENCODING_LISTED) {
+    if (decoded->actor != nullptr) FindList(part, lists, decoded);
+    return absl::OkStatus();
   }
   const std::optional<KeyForm> form = FormOf(part.encoding());
   if (!form.has_value()) {
@@ -106,6 +149,9 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job, Tail* keys,
                                           &decoded->message.keys, &wrong));
     if (!wrong.ok() && decoded->actor != nullptr) {
       Refuse(std::string(wrong.message()), decoded);
+    }
+    if (part.has_list() && decoded->actor != nullptr) {
+      KeepList(part, lists, decoded);
     }
     return absl::OkStatus();
   }
@@ -164,6 +210,7 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
         absl::StrCat("the answer would have ", reply_bytes, " bytes; at most ",
                      kMaxReplyBytes, " fit: pull fewer keys at once"));
   }
+  const ListedKeys lists(job, request.header());
   Tail keys(key_bytes);
   for (int i = 0; i < request.parts_size(); ++i) {
     PullMessage& message = parts[i].message;
@@ -174,7 +221,8 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
         *KindOf(request.parts(i).values()),
         static_cast<uint32_t>(WidthOf(job, request.parts(i).table()))};
     if (request.has_clock()) message.clock = FromProto(request.clock());
-    SERAPH_RETURN_IF_ERROR(TakeKeys(request.parts(i), job, &keys, &parts[i]));
+    SERAPH_RETURN_IF_ERROR(
+        TakeKeys(request.parts(i), job, lists, &keys, &parts[i]));
   }
   SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
   return parts;
@@ -185,6 +233,7 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
     const ByteSlices& value_bytes, const ServedJob& job) {
   std::vector<DecodedPart<PushMessage>> parts(request.parts_size());
   const std::optional<RankName> rank = RankNameOf(request.header());
+  const ListedKeys lists(job, request.header());
   Tail keys(key_bytes);
   Tail values(value_bytes);
   for (int i = 0; i < request.parts_size(); ++i) {
@@ -204,7 +253,7 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
       SERAPH_ASSIGN_OR_RETURN(FunctionCall call, FromProto(one.call()));
       message.calls.push_back(std::move(call));
     }
-    SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, &keys, &parts[i]));
+    SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, lists, &keys, &parts[i]));
     SERAPH_ASSIGN_OR_RETURN(const ValueKind kind, ValuesOf(part.values()));
     SERAPH_RETURN_IF_ERROR(values.TakeRows(
         kind, part.key_count(), WidthOf(job, part.table()), &message.values));

@@ -12,6 +12,7 @@
 #include "common/table/table_spec.h"
 #include "server/core/sync_policy.h"
 #include "server/service/admission.h"
+#include "server/service/key_list_cache.h"
 #include "server/service/partition_actor.h"
 
 namespace seraph {
@@ -37,6 +38,7 @@ struct ServedJob {
   JobName name;
   std::shared_ptr<const JobSetup> setup;
   std::shared_ptr<JobAdmission> admission;
+  std::shared_ptr<KeyListCache> lists;
   std::map<Place, std::shared_ptr<PartitionActor>> partitions;
   // The highest epoch of each that was seen, also of those that are gone.
   std::map<Place, uint64_t> epochs;

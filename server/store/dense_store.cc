@@ -117,6 +117,11 @@ class DenseStore final : public RowStore {
     }
   }
 
+  // A row's place is computed from its key.
+  bool Resolve(absl::Span<const Key>, ResolvedRows*) const override {
+    return false;
+  }
+
   // No key is missing.
   void Insert(absl::Span<const Key>, const float*) override {}
 

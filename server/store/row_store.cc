@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/finite.h"
 #include "common/base/key_order.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr size_t kGroup = UpdateRule::kMaxRows;
 
-uint64_t NextLayout() {
+uint64_t NextNumber() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
@@ -71,13 +72,101 @@ class RowStore::NewRows {
   std::vector<float> cells_;
 };
 
+// Gives them in groups of kGroup keys, and has those of the next group fetched
+// meanwhile: where rows lie is known before they are there.
+class RowStore::KnownRows {
+ public:
+  // What is not known yet becomes so if no row has moved since it was asked for
+  // last: of a table that grows all the time, nothing is ever put down.
+  KnownRows(const RowStore& store, absl::Span<const Key> keys,
+            ResolvedRows* known)
+      : store_(store), row_cells_(store.rule().row_cells()) {
+    if (known == nullptr) return;
+    if (known->places != store.places() || known->slots.size() != keys.size()) {
+      if (std::exchange(known->asked, store.places()) != store.places()) return;
+      known->places = 0;
+      if (!store.Resolve(keys, known)) return;
+      known->places = store.places();
+    }
+    known_ = known;
+    Fetch();
+  }
+
+  // The blocks that rows are in.
+  absl::Span<const ResolvedRows::Run> runs() const {
+    if (known_ == nullptr) return {};
+    return known_->runs;
+  }
+
+  // Whether all rows of the next n keys, a group, are there and known; `rows`
+  // are these. A key that is missing may have come into being; where rows have
+  // moved since, nothing is known any more.
+  bool Take(size_t n, float** rows) {
+    if (known_ == nullptr) return false;
+    if (known_->places != store_.places()) {
+      known_ = nullptr;
+      return false;
+    }
+    std::copy_n(next_, n, rows);
+    const bool complete = complete_;
+    Fetch();
+    return complete;
+  }
+
+ private:
+  void Fetch() {
+    complete_ = true;
+    const size_t end = std::min(done_ + kGroup, known_->slots.size());
+    float** next = next_;
+    while (done_ < end) {
+      if (run_ == known_->runs.size()) {  // None of the keys has a row.
+        complete_ = false;
+        done_ = end;
+        return;
+      }
+      const ResolvedRows::Run& run = known_->runs[run_];
+      const size_t run_end = std::min<size_t>(run.end, end);
+      for (; done_ < run_end; ++done_) {
+        const uint32_t slot = known_->slots[done_];
+        const bool is_there = slot != ResolvedRows::kMissing;
+        complete_ &= is_there;
+        *next = run.rows + (is_there ? size_t{slot} * row_cells_ : 0);
+        __builtin_prefetch(*next, 1);
+        if (row_cells_ > kLine) Prefetch(*next);
+        ++next;
+      }
+      if (done_ == run.end) ++run_;
+    }
+  }
+
+  // Wide rows up to a limit; what follows, the processor guesses by itself.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void Prefetch(const float* row) const {
+    const size_t cells = std::min(row_cells_, 16 * kLine);
+    for (size_t i = kLine; i < cells; i += kLine)
+      __builtin_prefetch(row + i, 1);
+  }
+
+  static constexpr size_t kLine = 64 / sizeof(float);
+
+  const RowStore& store_;
+  const size_t row_cells_;
+  const ResolvedRows* known_ = nullptr;
+  size_t run_ = 0;   // Of the next key to be fetched ...
+  size_t done_ = 0;  // ... which has this index.
+  float* next_[kGroup];
+  bool complete_ = false;  // All of next_ are there.
+};
+
 RowStore::RowStore(const TableSpec& table, const KeyRange& range,
                    std::unique_ptr<const UpdateRule> rule)
     : table_(table),
       initializer_(table),
       range_(range),
       rule_(std::move(rule)),
-      layout_(NextLayout()) {}
+      layout_(NextNumber()),
+      places_(NextNumber()) {}
+
+void RowStore::MoveRows() { places_ = NextNumber(); }
 
 absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
   if (keys.empty()) return absl::OkStatus();
@@ -114,7 +203,7 @@ uint64_t RowStore::MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
 }
 
 void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
-                    absl::Span<float> out) const {
+                    absl::Span<float> out, ResolvedRows* known) const {
   if (!keys.empty()) {
     const float* const first = FindRun(keys.front(), keys.size());
     if (first != nullptr && AreConsecutive(keys)) {
@@ -123,10 +212,13 @@ void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
   }
   std::vector<float> made;
   float* rows[kGroup];
+  KnownRows known_rows(*this, keys, known);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    Find(group, rows);
-    MakeMissing(group, now, &made, rows);
+    if (!known_rows.Take(group.size(), rows)) {
+      Find(group, rows);
+      MakeMissing(group, now, &made, rows);
+    }
     rule_->Read(absl::MakeConstSpan(rows, group.size()), now,
                 out.data() + begin * width());
   }
@@ -168,7 +260,8 @@ void RowStore::ReadBefore(absl::Span<const Key> keys,
 
 ApplyResult RowStore::Apply(absl::Span<const Key> keys,
                             absl::Span<const float> gradients,
-                            const StepContext& step, Overwritten* overwritten) {
+                            const StepContext& step, Overwritten* overwritten,
+                            ResolvedRows* known) {
   if (overwritten != nullptr) {
     overwritten->keys.assign(keys.begin(), keys.end());
     overwritten->values.resize(keys.size() * width());
@@ -185,10 +278,15 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
   NewRows created(this);
   std::vector<float> made;
   float* rows[kGroup];
+  KnownRows known_rows(*this, keys, known);
+  for (const ResolvedRows::Run& run : known_rows.runs()) Touch(run.block);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    FindToWrite(group, rows);
-    const uint64_t missing = MakeMissing(group, step.before, &made, rows);
+    uint64_t missing = 0;
+    if (!known_rows.Take(group.size(), rows)) {
+      FindToWrite(group, rows);
+      missing = MakeMissing(group, step.before, &made, rows);
+    }
     if (overwritten != nullptr) {
       rule_->Read(absl::MakeConstSpan(rows, group.size()), step.before,
                   overwritten->values.data() + begin * width());

@@ -15,6 +15,7 @@
 #include "common/table/initializer.h"
 #include "common/table/table_spec.h"
 #include "server/store/overwritten.h"
+#include "server/store/resolved_rows.h"
 #include "server/store/row_cursor.h"
 #include "server/update/update_rule.h"
 
@@ -41,6 +42,10 @@ struct ApplyResult {
 //           Load write rows.
 // Bytes:    no value depends on the range, on other keys, on addresses or on
 //           the order of earlier creations.
+// Places:   a list of keys that comes again may bring what is known of its rows
+//           (ResolvedRows, null: nothing), to spare it the lookup. It is what
+//           the store itself has left there, and is renewed when any row may
+//           have moved since; no value depends on it.
 // Blocks:   rows lie in numbered blocks, each row in one. A row may move to
 //           another block, old or new; then both are written in that version.
 //           So of the newest copies of all blocks each row is in one. A block
@@ -67,9 +72,9 @@ class RowStore {
   absl::Status CheckKeys(absl::Span<const Key> keys) const;
 
   // The values of `keys` (here of any order) as of `now`. A missing key reads
-  // as its initial value.
+  // as its initial value. `known`: of these keys, which ascend then.
   void Read(absl::Span<const Key> keys, const LazySums& now,
-            absl::Span<float> out) const;
+            absl::Span<float> out, ResolvedRows* known = nullptr) const;
 
   // What Read(keys, overwritten.sums, out) gave just before the step that
   // filled `overwritten`, bit for bit, if no other step was applied since.
@@ -80,9 +85,10 @@ class RowStore {
   // and then move like the others. A row whose gradient or result is not finite
   // keeps its old bytes (a missing one stays missing) and is reported.
   // `overwritten`, unless null, is replaced by what this step overwrites.
+  // `known`: of these keys.
   ApplyResult Apply(absl::Span<const Key> keys,
                     absl::Span<const float> gradients, const StepContext& step,
-                    Overwritten* overwritten);
+                    Overwritten* overwritten, ResolvedRows* known = nullptr);
 
   // Sets rows to saved values, for a start from an earlier model: existing or
   // not, they have the weights given and the state of a key without steps.
@@ -133,6 +139,10 @@ class RowStore {
   // A number that no other store of the process has.
   uint64_t layout() const { return layout_; }
 
+  // A number that this store has as long as each row stays where it is and none
+  // comes or goes, and never again; and no other store ever.
+  uint64_t places() const { return places_; }
+
   // The existing keys inside `range`, mixed, ascending.
   virtual std::vector<Key> Keys(const KeyRange& range) const = 0;
 
@@ -157,6 +167,9 @@ class RowStore {
   // after all others.
   void Touch(size_t block) { block_versions_[block] = version_; }
   void AddBlock() { block_versions_.push_back(version_); }
+
+  // Says that rows come, go or move.
+  void MoveRows();
 
  private:
   // The rows of `keys`, null where a key is missing. At most
@@ -183,8 +196,15 @@ class RowStore {
   // be used afterwards.
   virtual void Insert(absl::Span<const Key> keys, const float* cells) = 0;
 
+  // Replaces slots and runs of `known` by where the rows of `keys` lie. False,
+  // where that is no faster than to find them.
+  virtual bool Resolve(absl::Span<const Key> keys,
+                       ResolvedRows* known) const = 0;
+
   // New rows on their way into the store.
   class NewRows;
+  // The rows of keys, as far as they are known.
+  class KnownRows;
 
   // Gives each null of `rows` a row in `made`. Returns the bits of those.
   uint64_t MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
@@ -195,6 +215,7 @@ class RowStore {
   const KeyRange range_;
   const std::unique_ptr<const UpdateRule> rule_;
   const uint64_t layout_;
+  uint64_t places_;
   uint64_t version_ = 1;
   std::vector<uint64_t> block_versions_;
 };

@@ -85,9 +85,21 @@ class Segment {
 
   // The row of `key`, whose Guess is given; null if it is missing.
   float* Find(const SegmentShape& shape, Key key, size_t guess) const {
+    const size_t slot = FindSlot(key, guess);
+    return slot == kNoSlot ? nullptr : RowAt(shape, slot);
+  }
+
+  static constexpr size_t kNoSlot = ~size_t{0};
+
+  // The slot of its row; kNoSlot if it is missing.
+  size_t FindSlot(Key key, size_t guess) const {
     const size_t slot = LowerBound(key, guess);
-    if (slot == capacity_ || keys_[slot] != key) return nullptr;
-    return RowAt(shape, slot);
+    return slot == capacity_ || keys_[slot] != key ? kNoSlot : slot;
+  }
+
+  // The rows by slot, side by side.
+  float* RowSlots() const {
+    return reinterpret_cast<float*>(keys_ + capacity_);
   }
 
   // Adds a missing key. Requires: 0 < rows() < MostRows(units()).
@@ -101,7 +113,7 @@ class Segment {
   static constexpr size_t kWindow = 8;
 
   float* RowAt(const SegmentShape& shape, size_t slot) const {
-    return reinterpret_cast<float*>(keys_ + capacity_) + slot * shape.row_cells;
+    return RowSlots() + slot * shape.row_cells;
   }
   bool IsGap(size_t slot) const {
     return slot > 0 && keys_[slot] == keys_[slot - 1];

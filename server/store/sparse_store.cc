@@ -112,6 +112,7 @@ class SparseStore final : public RowStore {
                         merged_cells_.begin() + left * shape_.row_cells);
     }
     if (is_open) Close(home, kept_keys, kept_cells);
+    if (rows_ != before) MoveRows();
     return before - rows_;
   }
 
@@ -157,6 +158,42 @@ class SparseStore final : public RowStore {
     }
   }
 
+  bool Resolve(absl::Span<const Key> keys, ResolvedRows* known) const override {
+    known->slots.resize(keys.size());
+    known->runs.clear();
+    const SegmentShape shape = shape_;
+    uint32_t in[UpdateRule::kMaxRows];
+    uint32_t guesses[UpdateRule::kMaxRows];
+    for (size_t begin = 0; begin < keys.size(); begin += UpdateRule::kMaxRows) {
+      const auto group = keys.subspan(begin, UpdateRule::kMaxRows);
+      uint32_t* const slots = known->slots.data() + begin;
+      if (directory_.size() == 0) {
+        std::fill_n(slots, group.size(), ResolvedRows::kMissing);
+        continue;
+      }
+      directory_.Find(group, in);
+      for (size_t i = 0; i < group.size(); ++i) {
+        guesses[i] = segments_[in[i]].Guess(group[i]);
+        segments_[in[i]].Prefetch(shape, guesses[i]);
+      }
+      for (size_t i = 0; i < group.size(); ++i) {
+        const Segment& segment = segments_[in[i]];
+        const size_t slot = segment.FindSlot(group[i], guesses[i]);
+        if (slot == Segment::kNoSlot) {
+          slots[i] = ResolvedRows::kMissing;
+          if (!known->runs.empty()) known->runs.back().end = begin + i + 1;
+          continue;
+        }
+        slots[i] = slot;
+        if (known->runs.empty() || known->runs.back().block != in[i]) {
+          known->runs.push_back({.block = in[i], .rows = segment.RowSlots()});
+        }
+        known->runs.back().end = begin + i + 1;
+      }
+    }
+    return true;
+  }
+
   // Wide rows up to a limit; what follows, the processor guesses by itself.
   // Inlined: gcc removes calls of functions that do nothing but prefetch.
   ABSL_ATTRIBUTE_ALWAYS_INLINE static void Prefetch(const float* row,
@@ -167,6 +204,7 @@ class SparseStore final : public RowStore {
   }
 
   void Insert(absl::Span<const Key> keys, const float* cells) override {
+    if (!keys.empty()) MoveRows();
     rows_ += keys.size();
     while (!keys.empty()) {
       // Those of one segment.

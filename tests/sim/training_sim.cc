@@ -154,7 +154,9 @@ class Sim {
             .rank = number,
             .attempt = attempt,
             .limits = {.message_bytes = weather_.max_message_bytes},
-            .seed = number},
+            .seed = number,
+            // Nearly all lists of every other rank go by name.
+            .lists = {.least_keys = number % 2 == 0 ? 2u : 256u}},
         router_);
     lives_.push_back(life);
     life->beginning = std::make_unique<AttemptBeginning>(*router_);

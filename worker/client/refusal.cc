@@ -27,6 +27,7 @@ absl::Status PartError(const v1::PartResult& result) {
     case v1::PART_NOT_HERE:
     case v1::PART_STALE_EPOCH:
     case v1::PART_REPLACED:
+    case v1::PART_UNKNOWN_LIST:
       return absl::UnavailableError(result.message());
     case v1::PART_RETRY_AFTER:
       return WithRetryAfter(absl::UnavailableError(result.message()),

@@ -79,7 +79,7 @@ const v1::PullRequest* PullOf(const v1::ExchangeRequest& request);
 template <typename Part>
 struct PartBytes {
   const Part* part = nullptr;
-  absl::string_view keys;    // Empty where they are a range.
+  absl::string_view keys;    // Empty where they are a range, or have a name.
   absl::string_view values;  // Of a push.
 };
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "common/status/status_macros.h"
-#include "common/wire/key_encoding.h"
 #include "common/wire/value_codec.h"
 #include "common/wire/value_encoding.h"
 
@@ -49,7 +48,8 @@ absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
 
 void WriteParts(
     const TableRouter& router, const RoutedStep& step, size_t server,
-    size_t message_bytes, uint64_t* last_pull, RequestWriter* writer,
+    size_t message_bytes, uint64_t* last_pull, ToldLists* lists,
+    NamedKeys* named, RequestWriter* writer,
     absl::FunctionRef<void(uint32_t placement, size_t chunks)> on_chunks) {
   const auto parts_of =
       [&](const std::optional<Route>& route) -> absl::Span<const RoutedPart> {
@@ -75,7 +75,8 @@ void WriteParts(
           writer->Push(part.placement, count * (sizeof(Key) + row_bytes));
       v1::PushPart* out = push->add_parts();
       SetPlace(placement, out);
-      SetKeys(table.keys.subspan(first, count), out, push->mutable_keys());
+      lists->Write(part.placement, table.keys.subspan(first, count), out,
+                   push->mutable_keys(), named);
       out->set_chunk(chunk);
       out->set_chunks(chunks);
       out->set_values(EncodingOf(spec.transport));
@@ -109,7 +110,8 @@ void WriteParts(
       SetPlace(placement, out);
       out->set_number(++*last_pull);
       out->set_values(EncodingOf(spec.transport));
-      SetKeys(table.keys.subspan(first, count), out, pull->mutable_keys());
+      lists->Write(part.placement, table.keys.subspan(first, count), out,
+                   pull->mutable_keys(), named);
     }
   }
 }

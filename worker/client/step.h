@@ -15,6 +15,7 @@
 #include "proto/parameters.pb.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/table_router.h"
+#include "worker/client/told_lists.h"
 
 namespace seraph {
 
@@ -68,10 +69,12 @@ absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
 
 // Writes the parts for a server, or those without one (kNoServer). An entry of
 // a partition that is larger than `message_bytes` is cut into chunks, which
-// `on_chunks` is told. Parts of pulls are numbered from `*last_pull` + 1.
+// `on_chunks` is told. Parts of pulls are numbered from `*last_pull` + 1. The
+// keys of parts that have them by name alone come into `named`.
 void WriteParts(
     const TableRouter& router, const RoutedStep& step, size_t server,
-    size_t message_bytes, uint64_t* last_pull, RequestWriter* writer,
+    size_t message_bytes, uint64_t* last_pull, ToldLists* lists,
+    NamedKeys* named, RequestWriter* writer,
     absl::FunctionRef<void(uint32_t placement, size_t chunks)> on_chunks);
 
 }  // namespace seraph

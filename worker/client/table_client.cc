@@ -32,14 +32,23 @@ bool SamePlace(const PartitionPlacement& a, const PartitionPlacement& b) {
          a.primary.incarnation == b.primary.incarnation;
 }
 
+ToldLists::Options ListsOf(const TableClientOptions& options) {
+  ToldLists::Options lists = options.lists;
+  lists.job = options.job;
+  lists.generation = options.generation;
+  return lists;
+}
+
 }  // namespace
 
 TableClient::TableClient(TableClientOptions options,
                          std::shared_ptr<const TableRouter> router)
     : options_(std::move(options)),
       encoder_(router->tables(), options_.rank, options_.error_feedback),
-      router_(std::move(router)) {
+      router_(std::move(router)),
+      lists_(ListsOf(options_)) {
   for (const PartitionPlacement& placement : router_->placements()) {
+    lists_.Place(seen_epochs_.size(), placement.primary);
     seen_epochs_.push_back(placement.epoch);
   }
 }
@@ -86,7 +95,8 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
   const auto cut = [&](size_t server) {
     RequestWriter writer = WriterFor(server, open);
     WriteParts(*router_, routed, server, options_.limits.message_bytes,
-               &last_pull_, &writer, [&](uint32_t placement, size_t chunks) {
+               &last_pull_, &lists_, &open.named, &writer,
+               [&](uint32_t placement, size_t chunks) {
                  chunked_[{number, placement}].missing = chunks;
                });
     AddMessages(number, server, &writer, nullptr, absl::ZeroDuration(), now,
@@ -184,7 +194,8 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
           v1::PushPart* part = out->add_parts();
           *part = *bytes.part;
           part->set_epoch(router_->placements()[place].epoch);
-          out->mutable_keys()->append(bytes.keys.data(), bytes.keys.size());
+          ToldLists::WriteAnew(place, bytes.keys, step.named, part,
+                               out->mutable_keys());
           out->mutable_values()->append(bytes.values.data(),
                                         bytes.values.size());
         });
@@ -200,7 +211,8 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
       v1::PullPart* part = out->add_parts();
       *part = *bytes.part;
       part->set_epoch(router_->placements()[where.placement].epoch);
-      out->mutable_keys()->append(bytes.keys.data(), bytes.keys.size());
+      ToldLists::WriteAnew(where.placement, bytes.keys, step.named, part,
+                           out->mutable_keys());
     });
   }
   for (auto& [server, writer] : writers) {
@@ -221,6 +233,7 @@ void TableClient::UpdateRouter(std::shared_ptr<const TableRouter> router,
     const PartitionPlacement& after = router->placements()[i];
     changed[i] = !SamePlace(before[i], after);
     seen_epochs_[i] = std::max(seen_epochs_[i], after.epoch);
+    if (changed[i]) lists_.Place(i, after.primary);
   }
   router_ = std::move(router);
   const uint64_t last_before = last_message_;
@@ -291,6 +304,7 @@ void TableClient::OnReply(uint64_t number,
   OpenStep& step = steps_.at(step_number);
 
   for (Part& part : message.parts) part.replaced = false;
+  message.misses_list = false;
   absl::Duration delay = absl::ZeroDuration();
   absl::Status status =
       reply.ok() ? TakeReply(&message, *reply, &step, &delay) : reply.status();
@@ -307,13 +321,15 @@ void TableClient::OnReply(uint64_t number,
       message.parts.begin(), message.parts.end(),
       [](const Part& part) { return part.live && part.replaced; });
   if (replaced > 0 && replaced == live) return;  // Its last copy waits.
-  if (live == message.parts.size()) {
+  if (live == message.parts.size() && !message.misses_list) {
     message.patience = options_.lease;
     message.due = now + delay + message.backoff.Next();
     return;
   }
   if (live > 0) {
-    CutAnew(&message, nullptr, delay + message.backoff.Next(), now, output);
+    // With what it misses it is as good as new.
+    if (!message.misses_list) delay += message.backoff.Next();
+    CutAnew(&message, nullptr, delay, now, output);
   }
   messages_.erase(found);
   if (step.parts_out == 0) FinishStep(step_number, output);
@@ -398,10 +414,26 @@ absl::Status TableClient::JudgePart(Message* message, size_t index,
         (part.stale_gaps < 0 ? message->copies : part.stale_gaps) - 1;
     return absl::UnavailableError(result.message());
   }
+  if (result.code() == v1::PART_UNKNOWN_LIST) {
+    message->misses_list = true;
+    VisitPart(*message, index, [&](const auto& named) {
+      lists_.OnUnknown(part.placement, named);
+    });
+  }
   if (const auto after = RetryAfterOf(status); after.has_value()) {
     *delay = std::max(*delay, *after);
   }
   return status;
+}
+
+template <typename Visit>
+void TableClient::VisitPart(const Message& message, size_t index, Visit visit) {
+  const size_t pushed = message.pushed();
+  if (index < pushed) {
+    visit(PushOf(*message.request)->parts(index));
+  } else {
+    visit(PullOf(*message.request)->parts(index - pushed));
+  }
 }
 
 bool TableClient::EarlierEntryIsOut(const Message& message,
@@ -423,6 +455,9 @@ bool TableClient::EarlierEntryIsOut(const Message& message,
 void TableClient::Settle(Message* message, size_t index, OpenStep* step) {
   message->parts[index].live = false;
   --step->parts_out;
+  VisitPart(*message, index, [&](const auto& part) {
+    lists_.OnTaken(message->parts[index].placement, part);
+  });
   if (index >= message->pushed()) return;
   const auto chunked =
       chunked_.find({message->step, message->parts[index].placement});

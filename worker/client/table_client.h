@@ -22,6 +22,7 @@
 #include "worker/client/request_writer.h"
 #include "worker/client/step.h"
 #include "worker/client/table_router.h"
+#include "worker/client/told_lists.h"
 
 namespace seraph {
 
@@ -40,6 +41,8 @@ struct TableClientOptions {
   // waits at the server beside it.
   absl::Duration lease = absl::Seconds(5);
   uint64_t seed = 1;  // Of the jitter.
+  // Keys that come again go by name: of `job` and `generation` above.
+  ToldLists::Options lists;
 };
 
 // Without IO, and with the time as an argument (of any monotonic clock): a step
@@ -116,9 +119,10 @@ class TableClient {
     std::vector<Part> parts;         // Of the push, then of the pull.
     std::vector<PulledPart> pulled;  // By part of the pull.
     Backoff backoff;
-    int copies = 0;           // That were sent.
-    absl::Duration patience;  // Until it is sent again without an answer.
-    absl::Duration due;       // When it is sent (again).
+    bool misses_list = false;  // Its last answer was that of a list.
+    int copies = 0;            // That were sent.
+    absl::Duration patience;   // Until it is sent again without an answer.
+    absl::Duration due;        // When it is sent (again).
 
     size_t pushed() const { return parts.size() - pulled.size(); }
   };
@@ -127,6 +131,7 @@ class TableClient {
     v1::Clock pull_clock;
     size_t parts_out = 0;
     std::vector<std::vector<uint32_t>> origin;  // By table, of a pull.
+    NamedKeys named;  // Of parts that were sent without them.
     FinishedStep result;
   };
   // A part, as one of a message that may be gone.
@@ -162,6 +167,9 @@ class TableClient {
   absl::Status JudgePart(Message* message, size_t index,
                          const v1::PartResult& result, absl::Duration* delay);
   void Settle(Message* message, size_t index, OpenStep* step);
+  // Calls `visit` with part `index`, a v1::PushPart or v1::PullPart.
+  template <typename Visit>
+  static void VisitPart(const Message& message, size_t index, Visit visit);
   absl::Status TakeReply(Message* message,
                          const WithBulk<v1::ExchangeReply>& reply,
                          OpenStep* step, absl::Duration* delay);
@@ -179,6 +187,7 @@ class TableClient {
   const TableClientOptions options_;
   PushEncoder encoder_;
   std::shared_ptr<const TableRouter> router_;
+  ToldLists lists_;
   std::vector<uint64_t> seen_epochs_;  // The highest, by placement.
   uint64_t last_step_ = 0;
   uint64_t last_pull_ = 0;  // Part of one.
