@@ -129,6 +129,7 @@ class ListedKeysTest : public ::testing::Test {
     part->set_partition(p);
     part->set_epoch(epoch_);
     part->set_key_count(own.size());
+    if (own.empty()) return;
     if (form != Form::kSpelled) {
       const ListName name = NameOfList("job", kGeneration, 0, own);
       part->mutable_list()->set_low(name.low);
@@ -292,6 +293,32 @@ TEST_F(ListedKeysTest, NothingIsTakenOnTrust) {
     part->set_encoding(v1::KEY_ENCODING_LISTED);
     wrong.clear_keys();
     EXPECT_THAT(CodesOf(Pull(wrong)), ElementsAre(v1::PART_UNKNOWN_LIST));
+  }
+}
+
+TEST_F(ListedKeysTest, ChunksByNameBecomeAnEntryThatIsChecked) {
+  // Each is in order, both together are not.
+  const std::vector<Key> keys = ListOf(1);
+  const std::vector<Key> low(keys.begin(), keys.begin() + 10);
+  const std::vector<Key> high(keys.begin() + 10, keys.begin() + 20);
+  for (const auto& chunk : {low, high}) Pull(chunk, Form::kNamed);
+  const auto push = [&](const std::vector<Key>& first,
+                        const std::vector<Key>& second) {
+    v1::PushRequest request = PushOf(first, Form::kListed, 4);
+    v1::PushPart* part = request.add_parts();
+    Fill(second, 0, Form::kListed, part, request.mutable_keys());
+    part->set_chunk(1);
+    for (int i : {0, 2}) request.mutable_parts(i)->set_chunks(2);
+    request.mutable_values()->append(request.values());
+    return Push(request);
+  };
+  ASSERT_LT(high.back(), kBorder);
+  EXPECT_THAT(push(high, low),
+              ElementsAre(v1::PART_INVALID, v1::PART_OK, v1::PART_INVALID));
+  EXPECT_THAT(Pull(low, Form::kSpelled), Each(0.0f));
+  EXPECT_THAT(push(low, high), Each(v1::PART_OK));
+  for (const auto& chunk : {low, high}) {
+    EXPECT_THAT(Pull(chunk, Form::kListed), Each(4.0f));
   }
 }
 
