@@ -3,6 +3,12 @@
 #include <malloc.h>
 #include <time.h>
 
+#include <algorithm>
+#include <barrier>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
 namespace seraph {
 namespace {
 
@@ -10,6 +16,15 @@ namespace {
 constexpr int kMappedBytes = 32 << 20;
 // Free memory at a heap's end that is not given back.
 constexpr int kKeptBytes = 128 << 20;
+constexpr int kKeptAtRestBytes = 256 << 10;
+// Freeing so much makes glibc look at the heap's end.
+constexpr size_t kLookedAtBytes = 128 << 10;
+
+// glibc has up to eight heaps for each processor.
+int ThreadsForAllHeaps() {
+  const int heaps = 8 * std::max(1u, std::thread::hardware_concurrency());
+  return std::min(2 * heaps, 128);
+}
 
 }  // namespace
 
@@ -18,7 +33,27 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
-void ReturnFreedMemory() { malloc_trim(0); }
+void ReturnFreedMemory() {
+  // malloc_trim gives back what is free between pieces in use, in all heaps,
+  // but the end of the first heap alone. Those of the others go when a thread
+  // of that heap frees a large piece. So there are to be threads of all heaps:
+  // new ones get heaps of their own as long as there may be more, and then
+  // those that there are, in turn.
+  mallopt(M_TRIM_THRESHOLD, kKeptAtRestBytes);
+  const int n = ThreadsForAllHeaps();
+  std::barrier all_have_heaps(n);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < n; ++i) {
+    threads.emplace_back([&all_have_heaps] {
+      void* volatile piece = std::malloc(kLookedAtBytes);
+      all_have_heaps.arrive_and_wait();
+      std::free(piece);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  malloc_trim(0);
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+}
 
 absl::Duration ProcessorTime() {
   timespec time = {};
