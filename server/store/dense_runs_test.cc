@@ -22,8 +22,8 @@ using ::testing::ElementsAre;
 
 constexpr uint64_t kSeed = 311;
 constexpr KeyRange kRange = {100, 39'999};
-// In a block beyond those that the ranges below reach.
-constexpr Key kFar = 39'000;
+// In the last block, which the ranges below do not reach.
+constexpr Key kFar = kRange.last;
 
 TableSpec Table(const OptimizerSpec& optimizer, uint32_t width) {
   return {.name = "t",
