@@ -71,6 +71,7 @@ class ClusterSim {
     Node node;
     bool registered = false;
     uint64_t term = 0;  // Of the scheduler with which it is registered.
+    int registrations = 0;
     std::unique_ptr<SimServer> server;
     std::unique_ptr<SimWorker> worker;
   };
@@ -370,13 +371,18 @@ class ClusterSim {
     loop_.After(world_.heartbeat, machine, "heartbeat",
                 [this, machine] { Beat(machine); });
     NodeLife& life = nodes_.at(machine);
-    const auto heard = [this, machine](absl::StatusOr<uint64_t> term) {
+    const auto heard = [this, machine, asked = life.registrations](
+                           absl::StatusOr<uint64_t> term) {
       NodeLife& life = nodes_.at(machine);
+      // An agent has one call out at a time, and hears no answer that is late.
+      if (life.registrations != asked) return;
       if (term.ok()) {
         TermsOf(life)->Heard(*term);
         // Another scheduler is to be told what is held.
-        life.registered = !life.registered || life.term == *term;
+        const bool is_new = !life.registered;
+        life.registered = is_new || life.term == *term;
         if (life.registered) life.term = *term;
+        if (is_new) ++life.registrations;
       } else if (absl::IsNotFound(term.status())) {
         life.registered = false;
         if (life.worker != nullptr) life.worker->LetGo();
