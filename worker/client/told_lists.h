@@ -49,7 +49,7 @@ class ToldLists {
     std::string job;
     uint64_t generation = 1;
     // Shorter ones are always spelled: docs/performance.md has the measurement.
-    size_t least_keys = 256;
+    size_t least_keys = 128;
     // What a server is to keep, at kBytesPerKey.
     size_t bytes_per_server = size_t{64} << 20;
     // How many are remembered that have no name yet.
