@@ -233,7 +233,10 @@ void TableClient::UpdateRouter(std::shared_ptr<const TableRouter> router,
     const PartitionPlacement& after = router->placements()[i];
     changed[i] = !SamePlace(before[i], after);
     seen_epochs_[i] = std::max(seen_epochs_[i], after.epoch);
-    if (changed[i]) lists_.Place(i, after.primary);
+  }
+  lists_.Forget(changed);
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (changed[i]) lists_.Place(i, router->placements()[i].primary);
   }
   router_ = std::move(router);
   const uint64_t last_before = last_message_;

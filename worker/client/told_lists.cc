@@ -2,11 +2,10 @@
 
 namespace seraph {
 
-void ToldLists::Place(uint32_t placement, const Node& server) {
-  places_[placement] = nullptr;
+void ToldLists::Forget(const std::vector<bool>& moved) {
   const auto forget = [&](Lists* lists, Room* room) {
     for (auto it = lists->begin(); it != lists->end();) {
-      if (it->id.first != placement) {
+      if (!moved[it->id.first]) {
         ++it;
         continue;
       }
@@ -17,6 +16,10 @@ void ToldLists::Place(uint32_t placement, const Node& server) {
   };
   forget(&seen_, nullptr);
   for (auto& [life, room] : rooms_) forget(&room.lists, &room);
+}
+
+void ToldLists::Place(uint32_t placement, const Node& server) {
+  places_[placement] = nullptr;
   if (server.name.empty()) return;
   const auto [room, added] =
       rooms_.try_emplace({server.name, server.incarnation});

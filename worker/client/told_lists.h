@@ -60,7 +60,10 @@ class ToldLists {
 
   explicit ToldLists(Options options) : options_(std::move(options)) {}
 
-  // The placement is led by `server` from now on, or anew: it knows nothing.
+  // The placements for which `moved` says so are led by others from now on, or
+  // anew, whom Place names: these know nothing.
+  void Forget(const std::vector<bool>& moved);
+  // Requires: nothing is known of the placement.
   void Place(uint32_t placement, const Node& server);
 
   // Writes the keys of a part: their bytes, with or without a name, or the
