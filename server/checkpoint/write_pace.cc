@@ -9,6 +9,10 @@ namespace {
 // Shorter waits are saved up: to be woken costs, too.
 constexpr absl::Duration kShortestWait = absl::Milliseconds(2);
 
+// A server that works on requests is idle between them, all the time: for so
+// long after it was seen at work it counts as busy.
+constexpr absl::Duration kBusyFor = absl::Milliseconds(50);
+
 }  // namespace
 
 WritePace::WritePace(uint64_t bytes_per_second, const MonotonicClock* clock,
@@ -19,11 +23,14 @@ WritePace::WritePace(uint64_t bytes_per_second, const MonotonicClock* clock,
 
 void WritePace::Spend(uint64_t bytes) {
   if (bytes_per_second_ == 0 || stopped_.HasBeenNotified()) return;
-  const bool busy = is_busy_();
+  const bool at_work = is_busy_();
   const absl::Duration now = clock_->Now();
   absl::Duration wait;
+  bool busy;
   {
     MutexLock lock(&mu_);
+    if (at_work) busy_until_ = now + kBusyFor;
+    busy = now < busy_until_;
     free_at_ = std::max(free_at_, now);
     wait = free_at_ - now;
     if (busy) {

@@ -42,6 +42,7 @@ class WritePace {
   Mutex mu_;
   // When all that was spent is paid for.
   absl::Duration free_at_ ABSL_GUARDED_BY(mu_) = -absl::InfiniteDuration();
+  absl::Duration busy_until_ ABSL_GUARDED_BY(mu_) = -absl::InfiniteDuration();
 };
 
 }  // namespace seraph

@@ -41,6 +41,18 @@ TEST_F(WritePaceTest, TimeThatPassedIsNotSavedUp) {
   EXPECT_GE(Spend(1), 25);
 }
 
+// A moment between two requests forgives nothing.
+TEST_F(WritePaceTest, MomentsWithoutRequestsChangeNothing) {
+  Spend(100);
+  busy_ = false;
+  clock_.Advance(absl::Milliseconds(40));
+  EXPECT_GE(Spend(30), 60);
+  EXPECT_GE(Spend(1), 90);
+  clock_.Advance(absl::Milliseconds(20));
+  Spend(kRate * 3600);  // Now it is no moment any more.
+  Spend(1);
+}
+
 TEST_F(WritePaceTest, WithoutRequestsThereIsNoLimit) {
   busy_ = false;
   Spend(kRate * 3600);

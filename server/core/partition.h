@@ -191,6 +191,9 @@ class Partition {
   // does.
   size_t awaited() const;
   size_t parked() const { return parked_.size(); }
+  // Answers that wait until something is confirmed, or until somebody else may
+  // answer no more.
+  size_t pending() const { return pending_.size(); }
   // Repeats under bsp whose bytes differed from their original's: a model or
   // reader that is not deterministic.
   uint64_t differing_repeats() const { return differing_repeats_; }

@@ -60,11 +60,11 @@ class ListedKeysTest : public ::testing::Test {
     job->set_generation(kGeneration);
   }
 
-  static v1::JobTables Tables() {
+  v1::JobTables Tables() const {
     v1::JobTables tables;
     tables.set_ranks(1);
-    tables.mutable_sync()->set_mode("ssp");
-    tables.mutable_sync()->set_staleness(100'000);
+    tables.mutable_sync()->set_mode(mode_);
+    if (mode_ == "ssp") tables.mutable_sync()->set_staleness(100'000);
     tables.mutable_sync()->set_combine("sum");
     tables.set_steps_per_epoch(10'000);
     tables.set_epochs(2);
@@ -98,6 +98,33 @@ class ListedKeysTest : public ::testing::Test {
         TestServer::Do(&servers_[server]->parameters(),
                        &v1::Parameters::Stub::AssignPartitions, request),
         IsOk());
+  }
+
+  // Two servers; asked is the primary.
+  void StartWithBackup() {
+    servers_.clear();
+    Add(uint64_t{64} << 20);
+    Add(uint64_t{64} << 20);
+    Assign(1, ReplicaDuty::kFollow, 1);
+    Assign(0, ReplicaDuty::kLead, 1);
+    std::swap(servers_[0], servers_[1]);
+    Begin();
+  }
+
+  // The primary dies; the other one is asked from now on.
+  void FailOver() {
+    servers_.pop_back();
+    epoch_ = 2;
+    v1::ConfigureRequest request;
+    FillJob(request.mutable_job());
+    request.set_incarnation(first_ + 1);
+    *request.mutable_tables() = Tables();
+    for (uint32_t p = 0; p < 2; ++p) {
+      ToProto(Order(ReplicaDuty::kLead, 2, 1, p), request.add_replicas());
+    }
+    ASSERT_THAT(TestServer::Do(&servers_[0]->replicas(),
+                               &v1::Replicas::Stub::Configure, request),
+                IsOk());
   }
 
   void Begin() {
@@ -205,6 +232,7 @@ class ListedKeysTest : public ::testing::Test {
   const uint64_t first_ = NewIncarnation() / 2;
   std::vector<std::unique_ptr<TestServer>> servers_;
   std::vector<Node> nodes_;  // The last server is the one that is asked.
+  std::string mode_ = "ssp";
   uint64_t epoch_ = 1;
   uint32_t step_ = 0;
 };
@@ -349,34 +377,31 @@ TEST_F(ListedKeysTest, AServerWithoutRoomForgetsWhatIsOldest) {
 // 26e: the entry that came by name is in the log with its keys; who takes over
 // never saw the list.
 TEST_F(ListedKeysTest, ABackupHasTheRowsAndNotTheList) {
-  servers_.clear();
-  Add(uint64_t{64} << 20);
-  Add(uint64_t{64} << 20);
-  Assign(1, ReplicaDuty::kFollow, 1);
-  Assign(0, ReplicaDuty::kLead, 1);
-  std::swap(servers_[0], servers_[1]);  // Asked is the primary.
-  Begin();
+  StartWithBackup();
   const std::vector<Key> keys = ListOf(1);
   Push(keys, Form::kNamed, 1);
   Push(keys, Form::kListed, 10);
   EXPECT_THAT(Pull(keys, Form::kListed), Each(11.0f));
 
-  servers_.pop_back();  // The primary dies.
-  epoch_ = 2;
-  v1::ConfigureRequest request;
-  FillJob(request.mutable_job());
-  request.set_incarnation(first_ + 1);
-  *request.mutable_tables() = Tables();
-  for (uint32_t p = 0; p < 2; ++p) {
-    ToProto(Order(ReplicaDuty::kLead, 2, 1, p), request.add_replicas());
-  }
-  ASSERT_THAT(TestServer::Do(&servers_[0]->replicas(),
-                             &v1::Replicas::Stub::Configure, request),
-              IsOk());
+  FailOver();
   EXPECT_THAT(Pull(keys, Form::kSpelled), Each(11.0f));
   EXPECT_THAT(Codes(keys, Form::kListed), Each(v1::PART_UNKNOWN_LIST));
   Push(keys, Form::kNamed, 100);
   EXPECT_THAT(Pull(keys, Form::kListed), Each(111.0f));
+}
+
+// A new primary of asp is silent until the old one's lease is over; then it
+// answers what waits, whether anybody asks again or not.
+TEST_F(ListedKeysTest, ALonePrimaryOfAspAnswersWhenTheOldOnesLeaseIsOver) {
+  mode_ = "asp";
+  StartWithBackup();
+  const std::vector<Key> keys = ListOf(1);
+  Push(keys, Form::kSpelled, 1);
+  EXPECT_THAT(Pull(keys, Form::kSpelled), Each(1.0f));
+  FailOver();
+  EXPECT_THAT(Pull(keys, Form::kSpelled), Each(1.0f));
+  Push(keys, Form::kSpelled, 10);
+  EXPECT_THAT(Pull(keys, Form::kSpelled), Each(11.0f));
 }
 
 // Pushes and pulls of lists that share keys, spelled and by name, with a table

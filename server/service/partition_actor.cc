@@ -363,7 +363,8 @@ void PartitionActor::Account() {
   gauges_.epoch = partition_->epoch();
   gauges_.duty = partition_->duty();
   gauges_.parked = partition_->parked();
-  at_rest_ = partition_->leads() && partition_->awaited() == 0 && !timed_;
+  at_rest_ = partition_->leads() && partition_->awaited() == 0 &&
+             partition_->pending() == 0 && !timed_;
   if (!partition_->holds()) {
     gauges_.rows = 0;
     gauges_.position = 0;
