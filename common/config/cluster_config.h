@@ -55,7 +55,7 @@ struct ClusterConfig {
     uint64_t inflight_limit_bytes = 0;
     uint32_t threads = 0;  // 0: one per core.
     // Of writing while there are requests, a second. 0: no limit.
-    uint64_t checkpoint_rate_bytes = uint64_t{64} << 20;
+    uint64_t checkpoint_rate_bytes = uint64_t{48} << 20;
     // How long a stopping server waits for others to take over.
     absl::Duration drain_timeout = absl::Seconds(30);
     // Shared libraries with functions of users: docs/functions.md.
