@@ -15,6 +15,9 @@
 namespace seraph {
 namespace {
 
+// Sanitizers have heaps of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr int kThreads = 4;
 constexpr size_t kMessages = 20;
@@ -58,9 +61,6 @@ size_t GivenBack(bool pieces_stay) {
   EXPECT_GE(before, kThreads * kMessages * kMiB) << "nothing was kept";
   return before - std::min(before, after);
 }
-
-// Sanitizers have heaps of their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 TEST(HeapTest, WhatIsFreeGoesBackWhereverItLies) {
   KeepFreedMemory();
