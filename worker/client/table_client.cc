@@ -200,8 +200,10 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
                                         bytes.values.size());
         });
   }
-  if (const v1::PullRequest* pull = PullOf(*message->request)) {
-    ForEachPart(*pull, [&](size_t i, const PartBytes<v1::PullPart>& bytes) {
+  // Of a chunk that is revived the pull beside it is none of the message.
+  if (!message->pulled.empty()) {
+    const v1::PullRequest& pull = *PullOf(*message->request);
+    ForEachPart(pull, [&](size_t i, const PartBytes<v1::PullPart>& bytes) {
       RequestWriter* writer = take(&message->parts[pushed + i]);
       if (writer == nullptr) return;
       const PulledPart& where = message->pulled[i];

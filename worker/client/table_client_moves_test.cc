@@ -435,6 +435,33 @@ TEST_F(TableClientMovesTest, AllChunksOfAnUnfinishedEntryMove) {
   EXPECT_TRUE(finished().has_value());
 }
 
+TEST_F(TableClientMovesTest, AChunkThatTravelledWithAPullMovesWithoutIt) {
+  Make({.message_bytes = 100});  // Eight keys.
+  const auto out = Start({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  int fused = 0;
+  for (const auto& one : out) {
+    if (!one.request->has_push_pull() ||
+        one.request->push_pull().push().parts(0).chunks() != 2) {
+      continue;
+    }
+    Reply(one, Fine(one));
+    ++fused;
+  }
+  ASSERT_EQ(fused, 1);
+  Place(0, "c", 3);
+  const auto moved = Update();
+  std::vector<Key> keys;
+  for (const auto& one : moved) {
+    EXPECT_EQ(PullOf(*one.request), nullptr) << "its rows are here";
+    for (Key key : KeysOf(*PushOf(*one.request))) keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_THAT(keys, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+  for (const auto& one : out) Reply(one, Fine(one));
+  for (const auto& one : moved) Reply(one, Fine(one));
+  EXPECT_TRUE(finished().has_value());
+}
+
 TEST_F(TableClientMovesTest, ALargePushTravelsApartFromThePull) {
   Make({.fused_push_bytes = 16});
   for (const auto& one : Start({1, 2, 4, 30, 35})) {
