@@ -1,10 +1,9 @@
 #include "server/service/listed_keys.h"
 
-#include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/key_order.h"
 #include "common/wire/list_name.h"
 
 namespace seraph {
@@ -27,8 +26,7 @@ absl::StatusOr<std::shared_ptr<KeyList>> ListedKeys::Keep(
     std::vector<Key>* keys) const {
   if (keys->empty() || !actor.range().Contains(keys->front()) ||
       !actor.range().Contains(keys->back()) ||
-      std::adjacent_find(keys->begin(), keys->end(), std::greater_equal<>()) !=
-          keys->end()) {
+      FirstNotAbove(*keys) < keys->size()) {
     return nullptr;
   }
   const KeyListCache::Id id = IdOf(actor, name);

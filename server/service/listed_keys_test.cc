@@ -35,7 +35,8 @@ constexpr Key kBorder = Key{1} << 63;  // Of the two partitions.
 
 enum class Form { kSpelled, kNamed, kListed };
 
-// One rank, an ssp job with a sparse table in two partitions.
+// One rank, a job (ssp, unless a test says otherwise) with a sparse table in
+// two partitions.
 class ListedKeysTest : public ::testing::Test {
  protected:
   ListedKeysTest() { Start(uint64_t{64} << 20); }
