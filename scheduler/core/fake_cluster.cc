@@ -323,7 +323,9 @@ struct FakeCluster::CarryOut {
     return cluster.scan(piece);
   }
   ReplyBody operator()(const AssignPartitions& assign) {
-    cluster.tables[order.to->name].insert(job());
+    if (order.job.generation > cluster.dropped_[{order.to->name, job()}]) {
+      cluster.tables[order.to->name].insert(job());
+    }
     uint64_t& generation = cluster.generations_[job()];
     if (generation < order.job.generation) {
       generation = order.job.generation;
@@ -345,6 +347,8 @@ struct FakeCluster::CarryOut {
     return {};
   }
   ReplyBody operator()(const DropJob&) {
+    uint64_t& dropped = cluster.dropped_[{order.to->name, job()}];
+    dropped = std::max(dropped, order.job.generation);
     cluster.tables[order.to->name].erase(job());
     return {};
   }

@@ -194,6 +194,8 @@ class FakeCluster {
   uint64_t last_incarnation_ = 100;
   uint64_t last_waiter_ = 0;
   std::map<std::string, uint64_t> generations_;  // By job: with tables.
+  // By server and job: generations that it takes no more.
+  std::map<std::pair<std::string, std::string>, uint64_t> dropped_;
   // Of cuts that were taken: by job and cut.
   std::map<std::pair<std::string, uint64_t>, LedgerReading> cut_ledgers_;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ReplicaOrder>>

@@ -222,6 +222,29 @@ TEST_F(JobCheckpointsTest, AServersDeathVoidsTheCutThatItsCopyBelongsTo) {
   ASSERT_THAT(cluster_.checkpoints, SizeIs(1));
   EXPECT_THAT(cluster_.checkpoints.begin()->first, Not(HasSubstr("g1-c1")));
   EXPECT_EQ(cluster_.GenerationOf(job), 1u);
+  // Nor does its end wait for the dead.
+  for (uint32_t epoch = 1; epoch < 4; ++epoch) cluster_.TrainEpoch(job, epoch);
+  cluster_.EndRanks(job);
+  cluster_.Pass(absl::Seconds(3));
+  EXPECT_EQ(cluster_.StateOf(job), JobState::kSucceeded);
+  EXPECT_TRUE(cluster_.core().IsFreed(job));
+}
+
+TEST_F(JobCheckpointsTest, ACopysServerThatHasNothingElseOfTheJobDies) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.Hold<WriteCut>();
+  cluster_.TrainEpoch(job, 0);
+  ASSERT_EQ(cluster_.HeldOf<WriteCut>(), 2);
+  ASSERT_THAT(cluster_.Handle(NodeDrained{"s2"}).status, IsOk());
+  cluster_.Pass(absl::Seconds(2));
+  ASSERT_TRUE(cluster_.core().IsDrained(cluster_.node("s2").incarnation));
+  cluster_.Silence("s2");
+  cluster_.Pass(absl::Seconds(6));
+  cluster_.LetGo<WriteCut>();
+  cluster_.Pass(absl::Seconds(6));
+  ASSERT_THAT(cluster_.checkpoints, SizeIs(1)) << "it is made anew";
+  EXPECT_THAT(cluster_.checkpoints.begin()->first, Not(HasSubstr("g1-c1")));
+  EXPECT_EQ(cluster_.GenerationOf(job), 1u);
 }
 
 TEST_F(JobCheckpointsTest, OnRequestOnlyWhereThereIsSomethingToKeep) {

@@ -358,6 +358,52 @@ TEST_F(JobRecoveryTest, MessagesOfTheOlderGenerationAreRefused) {
   ExpectSuccess(job);
 }
 
+// It was called dead with an order under way, which reaches it after it has
+// said that it holds nothing.
+class ALateOrder : public JobRecoveryTest {
+ protected:
+  ALateOrder() {
+    cluster_.AddServers(2);
+    cluster_.AddWorkers(1);
+    cluster_.Hold<AssignPartitions>();
+    job_ = cluster_.Submit(JobOf(1));
+    cluster_.Silence("s2");
+    cluster_.Pass(kDeath);
+    cluster_.LetGo<AssignPartitions>();
+    cluster_.Pass(absl::Seconds(1));
+    EXPECT_EQ(cluster_.GenerationOf(job_), 2u);
+  }
+
+  void Return() {
+    cluster_.Handle(NodeRegistered{cluster_.node("s2")});
+    cluster_.Wake("s2");
+    int late = 0;
+    for (const Order& order : cluster_.CarriedOut<AssignPartitions>()) {
+      late += order.to->name == "s2" && order.job.generation == 1;
+    }
+    ASSERT_EQ(late, 1);
+    int drops = 0;  // Of that generation and all before.
+    for (const Order& order : cluster_.CarriedOut<DropJob>()) {
+      drops += order.to->name == "s2" && order.job.generation >= 1;
+    }
+    EXPECT_EQ(drops, 1);
+  }
+
+  std::string job_;
+};
+
+TEST_F(ALateOrder, IsTakenBackFromTheServerThatReturns) {
+  Return();
+  ExpectSuccess(job_);
+}
+
+TEST_F(ALateOrder, IsTakenBackAfterTheJobsEnd) {
+  ExpectSuccess(job_);
+  Return();
+  cluster_.Pass(absl::Seconds(1));
+  EXPECT_TRUE(cluster_.HoldsNothing(job_));
+}
+
 TEST_F(JobRecoveryTest, TheEarlyStopsCountersGoBackToo) {
   cluster_.AddServers(2);
   cluster_.AddWorkers(1);

@@ -57,6 +57,9 @@ struct SchedulerCore::Handler {
 
   absl::Status operator()(const NodeRegistered& event) {
     core.LoseNodes(core.registry_.Register(event.node, now.steady), now, out());
+    for (const auto& [id, job] : core.jobs_) {
+      job->ReturnNode(event.node, now, out());
+    }
     for (const HeldPartition& held : event.held) {
       JobMachine* job = core.FindMachine(held.job);
       if (job == nullptr) {

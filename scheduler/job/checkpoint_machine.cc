@@ -183,15 +183,14 @@ void CheckpointMachine::PlacementsChanged(CheckpointSteps* steps) {
 }
 
 void CheckpointMachine::LoseServer(const Node& server, CheckpointSteps* steps) {
+  const size_t gone = std::erase_if(primaries_, [&](const PrimaryOf& primary) {
+    return primary.server.incarnation == server.incarnation;
+  });
+  if (gone == 0) return;
   if (stage_ != Stage::kBegin && stage_ != Stage::kTake &&
       stage_ != Stage::kWrite) {
     return;  // Nothing of it is needed.
   }
-  const bool is_one = std::any_of(
-      primaries_.begin(), primaries_.end(), [&](const PrimaryOf& primary) {
-        return primary.server.incarnation == server.incarnation;
-      });
-  if (!is_one) return;
   GiveUp(absl::AbortedError(
              absl::StrCat("server ", server.name, " is gone with its copies")),
          steps);

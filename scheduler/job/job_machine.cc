@@ -274,6 +274,14 @@ void JobMachine::TakeProgress(OrderId order, double fraction) {
 
 void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
                           Orders* out) {
+  const bool told =
+      teardown_->Holds(node) ||
+      std::any_of(fences_.begin(), fences_.end(), [&](const Fence& fence) {
+        return fence.teardown->Holds(node);
+      });
+  if (told && node.role == NodeRole::kServer) {
+    lost_servers_.insert(node.incarnation);
+  }
   for (Fence& fence : fences_) fence.teardown->ForgetNode(node);
   fences_.remove_if([](const Fence& f) { return f.teardown->done(); });
   teardown_->ForgetNode(node);
@@ -286,6 +294,12 @@ void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
   std::erase_if(servers_, [&](const Node& server) {
     return server.incarnation == node.incarnation;
   });
+  if (cuts_ != nullptr) {
+    // It may have written for a cut and lead nothing any more.
+    CheckpointSteps steps;
+    cuts_->LoseServer(node, &steps);
+    Apply(steps, now, out);
+  }
   if (map_ == nullptr || !map_->Holds(node.incarnation)) return;
   const std::string loss =
       absl::StrCat(Describe(node), " ", what, " in the phase '",
@@ -293,15 +307,25 @@ void JobMachine::LoseNode(const Node& node, absl::string_view what, Moment now,
   if (!HasTables()) return GoBack(loss, now, out);
   excused_ = true;
   map_->LoseNode(node);
-  CheckpointSteps steps;
-  cuts_->LoseServer(node, &steps);
-  Apply(steps, now, out);
-  if (map_ == nullptr) return;  // That was its last chance of a cut.
   if (map_->lost()) {
     return GoBack(absl::StrCat(loss, ", whose last copy it had"), now, out);
   }
   ++view_.recoveries;
   Log(absl::StrCat(loss, "; the other copies take over"), now, out);
+  DoReplicaWork(now, out);
+}
+
+void JobMachine::ReturnNode(const Node& node, Moment now, Orders* out) {
+  if (lost_servers_.erase(node.incarnation) == 0) return;
+  if (ref_.generation > 1) {
+    auto teardown = std::make_unique<Teardown>(
+        JobRef{ref_.id, ref_.generation - 1}, options_.retry, last_id_);
+    teardown->Add(node);
+    teardown->Start({}, now, out);
+    fences_.push_back({std::move(teardown), {}});
+  }
+  if (!HasTables()) return;
+  map_->ReturnServer(node);
   DoReplicaWork(now, out);
 }
 

@@ -162,6 +162,11 @@ class JobMachine {
   void LoseNode(const Node& node, absl::string_view what, Moment now,
                 Orders* out);
 
+  // A node that was called dead is back as the same incarnation. What it was
+  // ordered before may have reached it since it told what it holds, or may
+  // still: a server is told to drop what of it is over.
+  void ReturnNode(const Node& node, Moment now, Orders* out);
+
   // As PartitionMap's.
   void Complain(uint64_t from, absl::Span<const uint64_t> silent,
                 const SilentLinks& links, Moment now, Orders* out);
@@ -293,6 +298,8 @@ class JobMachine {
   std::unique_ptr<OrderBook> book_;
   std::unique_ptr<Teardown> teardown_;
   std::list<Fence> fences_;  // Of older ones, and of an end.
+  // Incarnations of servers that were lost after they had been told of the job.
+  std::set<uint64_t> lost_servers_;
 
   RankRoster roster_;
   std::vector<Node> servers_;  // To be placed on.

@@ -168,6 +168,14 @@ absl::Status PartitionMap::FindHeld(const Node& server, uint32_t table,
   return absl::OkStatus();
 }
 
+void PartitionMap::ReturnServer(const Node& server) {
+  for (PartitionGroup& group : groups_) {
+    GroupSteps steps;
+    group.FindHeld(server, &steps);
+    Note(steps, group);
+  }
+}
+
 absl::Status PartitionMap::TakeConfigured(const Configured& configured) {
   for (const ReplicaState& state : configured.replicas) {
     PartitionGroup* group = Find(state.table, state.partition);

@@ -100,6 +100,10 @@ class PartitionMap {
   absl::Status FindHeld(const Node& server, uint32_t table, uint32_t partition,
                         uint64_t epoch);
 
+  // A server that was called dead is back: it may hold, or be about to hold,
+  // replicas that it was ordered to take before.
+  void ReturnServer(const Node& server);
+
   // Answers. The caller has seen that the job's generation is the same.
   // Errors: as FindHeld.
   absl::Status TakeConfigured(const Configured& configured);

@@ -353,6 +353,14 @@ TEST_F(PartitionMapTest, AServerThatHoldsTooMuchDropsIt) {
   EXPECT_THAT(Text(map_.TakeWork(nullptr)), ElementsAre("s2: 0/0 drop 2"));
 }
 
+TEST_F(PartitionMapTest, AServerThatReturnsDropsWhatItIsNoMemberOf) {
+  Complain(kA, {2});
+  map_.TakeWork(nullptr);
+  map_.ReturnServer(kB);
+  EXPECT_THAT(Text(map_.TakeWork(nullptr)),
+              ElementsAre("s2: 0/0 drop 2 0/1 drop 2 1/0 drop 2"));
+}
+
 // History 29d: an old copy of the stored state.
 TEST_F(PartitionMapTest, AServerThatHasSeenMoreIsAnError) {
   const auto kOld = StatusIs(absl::StatusCode::kFailedPrecondition,
