@@ -1,11 +1,13 @@
 #include "worker/client/step.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "common/status/status_macros.h"
 #include "common/wire/value_codec.h"
 #include "common/wire/value_encoding.h"
+#include "worker/client/row_bytes.h"
 
 namespace seraph {
 namespace {
@@ -26,22 +28,37 @@ const char* ValuesOf(const RoutedStep& step, uint32_t table) {
       step.step->entry->tables[table].values.data());
 }
 
+// Row origin[i] of `rows` for each i.
+void AppendRows(const char* rows, absl::Span<const uint32_t> origin,
+                size_t row_bytes, std::string* to) {
+  const size_t before = to->size();
+  to->resize(before + origin.size() * row_bytes);
+  char* out = to->data() + before;
+  WithRowBytes(row_bytes, [&](auto bytes) {
+    for (const uint32_t row : origin) {
+      std::memcpy(out, rows + row * bytes, bytes);
+      out += bytes;
+    }
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
-                                     const Step& step) {
+                                     const Step& step, KeyOrders* orders) {
   RoutedStep routed{.step = &step};
   if (step.entry.has_value()) {
     std::vector<absl::Span<const Key>> keys(router.tables().size());
     for (size_t t = 0; t < step.entry->tables.size(); ++t) {
       keys[t] = step.entry->tables[t].keys;
     }
-    SERAPH_ASSIGN_OR_RETURN(routed.push,
-                            router.Split(keys, /*all_partitions=*/true));
+    SERAPH_ASSIGN_OR_RETURN(
+        routed.push, router.Split(keys, /*all_partitions=*/true, orders));
   }
   if (step.pull.has_value()) {
     SERAPH_ASSIGN_OR_RETURN(
-        routed.pull, router.Split(step.pull->keys, /*all_partitions=*/false));
+        routed.pull,
+        router.Split(step.pull->keys, /*all_partitions=*/false, orders));
   }
   return routed;
 }
@@ -86,10 +103,8 @@ void WriteParts(
         push->mutable_values()->append(rows + first * row_bytes,
                                        count * row_bytes);
       } else {
-        for (size_t i = first; i < first + count; ++i) {
-          push->mutable_values()->append(rows + table.origin[i] * row_bytes,
-                                         row_bytes);
-        }
+        AppendRows(rows, table.origin.subspan(first, count), row_bytes,
+                   push->mutable_values());
       }
     }
   }

@@ -13,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/key.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/key_orders.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/table_router.h"
 #include "worker/client/told_lists.h"
@@ -65,7 +66,7 @@ struct RoutedStep {
 
 // Errors: OutOfRange for a key that its table cannot have.
 absl::StatusOr<RoutedStep> RouteStep(const TableRouter& router,
-                                     const Step& step);
+                                     const Step& step, KeyOrders* orders);
 
 // Writes the parts for a server, or those without one (kNoServer). An entry of
 // a partition that is larger than `message_bytes` is cut into chunks, which

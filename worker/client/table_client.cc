@@ -11,6 +11,7 @@
 #include "common/wire/slice_values.h"
 #include "common/wire/value_codec.h"
 #include "worker/client/refusal.h"
+#include "worker/client/row_bytes.h"
 
 namespace seraph {
 namespace {
@@ -73,7 +74,8 @@ RequestWriter TableClient::WriterFor(size_t server,
 absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
                                             absl::Duration now,
                                             Output* output) {
-  SERAPH_ASSIGN_OR_RETURN(RoutedStep routed, RouteStep(*router_, step));
+  SERAPH_ASSIGN_OR_RETURN(RoutedStep routed,
+                          RouteStep(*router_, step, &orders_));
   if (step.entry.has_value()) routed.encoded = encoder_.Encode(*step.entry);
   const uint64_t number = ++last_step_;
   OpenStep& open = steps_[number];
@@ -108,7 +110,7 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
   cut(TableRouter::kNoServer);
   for (size_t t = 0; step.pull.has_value() && t < router_->tables().size();
        ++t) {
-    open.origin.push_back(std::move(routed.pull->tables[t].origin));
+    open.orders.push_back(std::move(routed.pull->tables[t].order));
   }
   if (open.parts_out == 0) FinishStep(number, output);
   return number;
@@ -481,20 +483,25 @@ void TableClient::TakeRows(const PulledPart& part, SliceReader* from,
   const size_t row_bytes = RowBytesOf(part.table);
   const ValueKind kind = router_->tables()[part.table].transport;
   float* rows = step->result.rows[part.table].data();
-  const std::vector<uint32_t>& origin = step->origin[part.table];
-  if (origin.empty() && kind == ValueKind::kFloat32) {
+  const KeyOrder* const order = step->orders[part.table].get();
+  if (order == nullptr && kind == ValueKind::kFloat32) {
     from->CopyTo(part.count * row_bytes, rows + part.first * width);
     return;
   }
   size_t i = part.first;
-  ForEachRecord(part.count, row_bytes, from, [&](const char* row) {
-    float* const to = rows + (origin.empty() ? i : origin[i]) * width;
+  const auto next = [&] {
+    const size_t row = order == nullptr ? i : order->origin[i];
     ++i;
-    if (kind == ValueKind::kFloat32) {
-      std::memcpy(to, row, row_bytes);
-    } else {
-      DecodeRow(kind, row, absl::MakeSpan(to, width));
-    }
+    return rows + row * width;
+  };
+  if (kind != ValueKind::kFloat32) {
+    return ForEachRecord(part.count, row_bytes, from, [&](const char* row) {
+      DecodeRow(kind, row, absl::MakeSpan(next(), width));
+    });
+  }
+  WithRowBytes(row_bytes, [&](auto bytes) {
+    ForEachRecord(part.count, bytes, from,
+                  [&](const char* row) { std::memcpy(next(), row, bytes); });
   });
 }
 

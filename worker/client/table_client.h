@@ -18,6 +18,7 @@
 #include "common/wire/bulk_split.h"
 #include "common/wire/byte_slices.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/key_orders.h"
 #include "worker/client/push_encoder.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/step.h"
@@ -130,7 +131,7 @@ class TableClient {
     v1::PushRequest entry;  // Without header, parts and bytes.
     v1::Clock pull_clock;
     size_t parts_out = 0;
-    std::vector<std::vector<uint32_t>> origin;  // By table, of a pull.
+    std::vector<std::shared_ptr<const KeyOrder>> orders;  // As RoutedTable's.
     NamedKeys named;  // Of parts that were sent without them.
     FinishedStep result;
   };
@@ -187,6 +188,7 @@ class TableClient {
   const TableClientOptions options_;
   PushEncoder encoder_;
   std::shared_ptr<const TableRouter> router_;
+  KeyOrders orders_;
   ToldLists lists_;
   std::vector<uint64_t> seen_epochs_;  // The highest, by placement.
   uint64_t last_step_ = 0;

@@ -1,37 +1,11 @@
 #include "worker/client/table_router.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/key_sorter.h"
 
 namespace seraph {
-namespace {
-
-// The keys by mixed key, and where each came from.
-void SortMixed(const TableSpec& table, absl::Span<const Key> keys,
-               RoutedTable* routed) {
-  // Kept by each thread: there are few, and their batches are alike.
-  thread_local std::vector<NumberedKey> order;
-  thread_local KeySorter sorter;
-  order.resize(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    order[i] = {ToMixedKey(table, keys[i]), static_cast<uint32_t>(i)};
-  }
-  sorter.Sort(&order);
-  routed->mixed.resize(keys.size());
-  routed->origin.resize(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    routed->mixed[i] = order[i].key;
-    routed->origin[i] = order[i].number;
-  }
-  routed->keys = routed->mixed;
-}
-
-}  // namespace
-
 absl::StatusOr<TableRouter> TableRouter::Make(
     std::vector<TableSpec> tables, std::vector<PartitionPlacement> placements,
     uint64_t version) {
@@ -84,15 +58,17 @@ absl::StatusOr<TableRouter> TableRouter::Make(
 }
 
 absl::StatusOr<Route> TableRouter::Split(
-    absl::Span<const absl::Span<const Key>> keys_by_table,
-    bool all_partitions) const {
+    absl::Span<const absl::Span<const Key>> keys_by_table, bool all_partitions,
+    KeyOrders* orders) const {
   Route route;
   route.tables.resize(tables_.size());
   route.servers.resize(servers_.size());
   for (size_t t = 0; t < tables_.size(); ++t) {
     RoutedTable& routed = route.tables[t];
     if (tables_[t].scramble) {
-      SortMixed(tables_[t], keys_by_table[t], &routed);
+      routed.order = orders->Of(t, tables_[t], keys_by_table[t]);
+      routed.keys = routed.order->mixed;
+      routed.origin = routed.order->origin;
     } else {
       routed.keys = keys_by_table[t];
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,7 @@
 #include "common/cluster/partition_placement.h"
 #include "common/table/partitioning.h"
 #include "common/table/table_spec.h"
+#include "worker/client/key_orders.h"
 
 namespace seraph {
 
@@ -24,9 +26,9 @@ struct RoutedTable {
   // not scrambled.
   absl::Span<const Key> keys;
   // [n] where keys[i] stands among the caller's keys; empty: at i.
-  std::vector<uint32_t> origin;
+  absl::Span<const uint32_t> origin;
 
-  std::vector<Key> mixed;  // Holds `keys` of a scrambled table.
+  std::shared_ptr<const KeyOrder> order;  // Has both, of a scrambled table.
 };
 
 // The keys of one partition: [first, first + count) of its RoutedTable.
@@ -75,12 +77,12 @@ class TableRouter {
 
   // Splits the keys of each table (original, strictly increasing), by binary
   // search at the partitions' borders. Partitions without keys have a part
-  // (of count 0) if `all_partitions`, else none.
+  // (of count 0) if `all_partitions`, else none. `orders` may know the keys.
   //
   // Errors: OutOfRange for a key that its table cannot have.
   absl::StatusOr<Route> Split(
       absl::Span<const absl::Span<const Key>> keys_by_table,
-      bool all_partitions) const;
+      bool all_partitions, KeyOrders* orders) const;
 
  private:
   TableRouter() = default;

@@ -34,7 +34,7 @@ std::vector<PartitionPlacement> Placements(
                              .partition = p,
                              .range = cut.PartitionRange(p),
                              .epoch = 1};
-      one.primary.name = p % 2 == 0 ? "a" : "b";
+      one.primary.name.assign(1, p % 2 == 0 ? 'a' : 'b');
       all.push_back(one);
     }
   }
@@ -48,7 +48,8 @@ TEST(TableRouterTest, EveryKeyGoesToItsPartitionOnceAndInOrder) {
   std::vector<Key> dense(100), sparse;
   std::iota(dense.begin(), dense.end(), 0);
   for (Key key = 0; key < 300; ++key) sparse.push_back(key * 7);
-  const auto route = router->Split({dense, sparse}, false);
+  KeyOrders orders;
+  const auto route = router->Split({dense, sparse}, false, &orders);
   ASSERT_THAT(route, IsOk());
 
   std::vector<int> seen_dense(100), seen_sparse(300);
@@ -80,10 +81,11 @@ TEST(TableRouterTest, AnEntryHasAPartForEveryPartitionAPullOnlyWhereItHasKeys) {
   const auto router = TableRouter::Make(Tables(), Placements(Tables()));
   ASSERT_THAT(router, IsOk());
   const std::vector<Key> one = {99};
-  const auto pull = router->Split({one, {}}, false);
+  KeyOrders orders;
+  const auto pull = router->Split({one, {}}, false, &orders);
   ASSERT_THAT(pull, IsOk());
   EXPECT_EQ(pull->servers[0].size() + pull->servers[1].size(), 1);
-  const auto entry = router->Split({one, {}}, true);
+  const auto entry = router->Split({one, {}}, true, &orders);
   ASSERT_THAT(entry, IsOk());
   EXPECT_EQ(entry->servers[0].size(), 4);
   EXPECT_EQ(entry->servers[1].size(), 4);
@@ -94,7 +96,8 @@ TEST(TableRouterTest, TheGreatestKeyHasAPlace) {
   const auto router = TableRouter::Make(tables, Placements(tables));
   ASSERT_THAT(router, IsOk());
   const std::vector<Key> edges = {0, kMaxKey};
-  const auto route = router->Split({edges}, false);
+  KeyOrders orders;
+  const auto route = router->Split({edges}, false, &orders);
   ASSERT_THAT(route, IsOk());
   size_t keys = 0;
   for (const auto& server : route->servers) {
@@ -107,7 +110,8 @@ TEST(TableRouterTest, AKeyBeyondADenseTableIsNamed) {
   const auto router = TableRouter::Make(Tables(), Placements(Tables()));
   ASSERT_THAT(router, IsOk());
   const std::vector<Key> beyond = {1, 100};
-  EXPECT_THAT(router->Split({beyond, {}}, false).status(),
+  KeyOrders orders;
+  EXPECT_THAT(router->Split({beyond, {}}, false, &orders).status(),
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("100")));
 }
 
