@@ -488,11 +488,28 @@ TEST_F(AllServersStop, WhatCannotBeSavedHoldsNobodyUpForLong) {
     cluster.FailAlways<WriteCut>(why);
     const uint64_t server = cluster.node("s1").incarnation;
     cluster.Handle(NodeDrained{"s1", server, true});
-    cluster.Pass(absl::Seconds(1));
+    cluster.Pass(absl::Seconds(6));
     EXPECT_TRUE(cluster.core().IsDrained(server)) << why;
     EXPECT_EQ(cluster.PhaseOf(job), JobPhase::kRecovering);
     EXPECT_THAT(cluster.View(job).epochs, SizeIs(1));
   }
+}
+
+// The first tries find partitions that are still about to move.
+TEST_F(AllServersStop, AFewVoidCutsDoNotMakeItGiveUp) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.TrainEpoch(job, 0);
+  cluster_.StandAt(job, 0, {1, 2});
+  cluster_.StandAt(job, 1, {1, 2});
+  for (int i = 0; i < 6; ++i) {
+    cluster_.FailNext<TakeCut>(absl::AbortedError("it has moved"));
+  }
+  Stop("s1");
+  Stop("s2");
+  cluster_.Pass(absl::Seconds(2));
+  EXPECT_TRUE(IsDrained("s1"));
+  EXPECT_EQ(cluster_.PhaseOf(job), JobPhase::kRecovering);
+  EXPECT_EQ(cluster_.View(job).checkpoint->step, 2u);
 }
 
 TEST_F(AllServersStop, AServerThatComesMeanwhileIsATaker) {

@@ -15,6 +15,8 @@ namespace {
 constexpr int kMostVoidCuts = 5;  // In a row, that a person waits for.
 // After which the last checkpoint does, where nobody can make a cut possible.
 constexpr int kVoidCutsToFallBack = 2;
+// Between two tries while all servers stop.
+constexpr absl::Duration kStopPause = absl::Milliseconds(100);
 constexpr char kNoCheckpoint[] = "no checkpoint: ";
 
 // The cut did not come about; the next may. Anything else is about writing it.
@@ -182,12 +184,14 @@ void JobMachine::OnCheckpoint(Moment now, Orders* out) {
 
 void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
                                 Orders* out) {
-  ++void_cuts_;
-  next_cut_ = now.steady;
-  if (!stop_wanted_) next_cut_ += options_.checkpoint_pause;
+  if (void_cuts_++ == 0) void_since_ = now.steady;
+  next_cut_ =
+      now.steady + (stop_wanted_ ? kStopPause : options_.checkpoint_pause);
   const bool is_void = IsVoid(why);
   const bool falls_back = !is_void || void_cuts_ >= kVoidCutsToFallBack;
-  if (stop_wanted_ && falls_back) {
+  // What moves when servers stop is where it goes within a lease.
+  const bool is_over = now.steady - void_since_ >= options_.lease;
+  if (stop_wanted_ && falls_back && (is_over || !is_void)) {
     Log(absl::StrCat(kNoCheckpoint, why.message()), now, out);
     void_cuts_ = 0;
     return StandBy(now, out);
@@ -203,7 +207,7 @@ void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
     void_cuts_ = 0;
     return Suspend(now, out);
   }
-  if (is_void && (void_cuts_ < kMostVoidCuts || nobody_helps)) {
+  if (is_void && (void_cuts_ < kMostVoidCuts || nobody_helps || stop_wanted_)) {
     // Who waited for it waits for the next one.
     asking_.insert(asking_.end(), waiting_.begin(), waiting_.end());
     waiting_.clear();

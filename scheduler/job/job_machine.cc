@@ -325,6 +325,8 @@ void JobMachine::ReturnNode(const Node& node, Moment now, Orders* out) {
     fences_.push_back({std::move(teardown), {}});
   }
   if (!HasTables()) return;
+  // Its copy belongs to no cut any more.
+  if (last_cut_ > 0) Send(node, DropCut{last_cut_}, now, out);
   map_->ReturnServer(node);
   DoReplicaWork(now, out);
 }

@@ -348,6 +348,7 @@ class JobMachine {
   bool cut_owed_ = false;
   absl::Duration next_cut_;       // Not before.
   int void_cuts_ = 0;             // In a row.
+  absl::Duration void_since_;     // When the first of them was.
   uint64_t cut_clocks_ = 0;       // Clocks of the slowest rank at the last cut.
   std::vector<uint64_t> asking_;  // For a cut that has not begun.
   std::vector<uint64_t> waiting_;  // For the one under way.

@@ -116,9 +116,10 @@ void JobMachine::Adopt(const StoredJob& stored, Moment now, Orders* out) {
   // A cut that was under way is void.
   if (last_cut_ > 0 &&
       (checkpoints_.empty() || checkpoints_.back().cut < last_cut_)) {
-    for (const PrimaryOf& primary : Primaries()) {
-      if (primary.server.incarnation == 0) continue;
-      Send(primary.server, DropCut{last_cut_}, now, out);
+    // Copies lie where the primaries were when they were taken.
+    for (const Node& node : teardown_->Holders()) {
+      if (node.role != NodeRole::kServer) continue;
+      Send(node, DropCut{last_cut_}, now, out);
     }
   }
 }

@@ -282,6 +282,37 @@ TEST_F(CutsTest, WhatIsAskedOfAVoidCutIsRefused) {
   EXPECT_THAT(BeginCut(2), is_void);
 }
 
+// Its partition moves as soon as all copies are taken.
+TEST_F(CutsTest, ACopyOutlivesItsReplica) {
+  Begin();
+  ASSERT_THAT(Push(0), IsOk());
+  ASSERT_THAT(TakeCut(1, {0, 1}), IsOk());
+  v1::ConfigureRequest request;
+  FillOrder(&request);
+  for (uint32_t p = 0; p < kPartitions; ++p) {
+    ReplicaOrder order = Order(p);
+    order.epoch = 2;
+    if (p == 0) order.duty = ReplicaDuty::kDrop;
+    ToProto(order, request.add_replicas());
+  }
+  ASSERT_THAT(TestServer::Do(&server_->replicas(),
+                             &v1::Replicas::Stub::Configure, request),
+              IsOk());
+  ASSERT_EQ(server_->jobs().Held().size(), 1);
+  const auto written = WriteCut(1);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->parts_size(), kPartitions);
+  EXPECT_THAT(WriteCut(1), IsOk()) << "a repeat gets the same answer";
+}
+
+TEST_F(CutsTest, ALaterCutFreesTheCopiesBefore) {
+  Begin();
+  ASSERT_THAT(TakeCut(1, {0, 0}), IsOk());
+  ASSERT_THAT(TakeCut(2, {0, 0}), IsOk());
+  EXPECT_THAT(WriteCut(1), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(WriteCut(2), IsOk());
+}
+
 TEST_F(CutsTest, AFolderThatCannotBeWrittenIsNamed) {
   Begin();
   ASSERT_THAT(TakeCut(1, {0, 0}), IsOk());

@@ -243,15 +243,21 @@ void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
     actors.push_back(*std::move(actor));
     places.emplace_back(wanted.table(), wanted.partition());
   }
+  const CutKey key{name.id, name.generation, request.cut()};
   {
     MutexLock lock(&mu_);
-    Cut& cut = cuts_[{name.id, name.generation, request.cut()}];
+    // Those before it are void, whether or not that was heard of here.
+    for (auto it = cuts_.lower_bound({name.id, name.generation, 0});
+         it != cuts_.end() && it->first < key; ++it) {
+      it->second.copies.clear();
+    }
+    Cut& cut = cuts_[key];
     cut.places = places;
     cut.base = request.base();
   }
   auto join = AnswerJoin<seraph::Done>::Of(
-      actors.size(),
-      [done = std::move(done)](std::vector<seraph::Done> all) mutable {
+      actors.size(), [this, key, actors, done = std::move(done)](
+                         std::vector<seraph::Done> all) mutable {
         std::vector<Clock> clocks;
         for (const seraph::Done& one : all) {
           if (!one.status.ok()) return done(one.status);
@@ -265,7 +271,7 @@ void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
         }
         v1::TakeCutReply reply;
         ClocksToProto(clocks, reply.mutable_clocks());
-        done(std::move(reply));
+        KeepCopies(key, std::move(actors), std::move(done), std::move(reply));
       });
   const std::vector<Clock> clocks = ClocksFromProto(request.clocks());
   for (size_t i = 0; i < actors.size(); ++i) {
@@ -278,13 +284,48 @@ void ReplicaCalls::TakeCut(const v1::TakeCutRequest& request,
   }
 }
 
+void ReplicaCalls::KeepCopies(
+    const CutKey& key, std::vector<std::shared_ptr<PartitionActor>> actors,
+    Done<v1::TakeCutReply> done, v1::TakeCutReply reply) {
+  const uint64_t number = std::get<2>(key);
+  auto join = AnswerJoin<int>::Of(
+      actors.size(), [number, done = std::move(done),
+                      reply = std::move(reply)](std::vector<int> kept) mutable {
+        if (std::count(kept.begin(), kept.end(), 0) > 0) {
+          return done(VoidCut(number));
+        }
+        done(std::move(reply));
+      });
+  for (size_t i = 0; i < actors.size(); ++i) {
+    const PartitionOptions& options = actors[i]->options();
+    const ServedJob::Place place{options.table_index, options.partition};
+    actors[i]->Run([this, key, number, place, join, i](Partition* partition) {
+      absl::StatusOr<PartitionCopy> copy = VoidCut(number);
+      if (partition != nullptr) copy = partition->MoveCopy(number);
+      join->Set(i, KeepCopy(key, std::move(copy), place) ? 1 : 0);
+    });
+  }
+}
+
+bool ReplicaCalls::KeepCopy(const CutKey& key,
+                            absl::StatusOr<PartitionCopy> copy,
+                            const ServedJob::Place& place) {
+  MutexLock lock(&mu_);
+  const auto found = cuts_.find(key);
+  if (found == cuts_.end()) return false;
+  // A repeat of the order may have taken it out before.
+  if (!copy.ok()) return found->second.copies.contains(place);
+  found->second.copies.emplace(place, *std::move(copy));
+  return true;
+}
+
 void ReplicaCalls::WriteCut(const v1::WriteCutRequest& request,
                             Done<v1::WriteCutReply> done) {
   const auto job = FindJob(request);
   if (!job.ok()) return done(job.status());
   const CutKey key{request.job().id(), request.job().generation(),
                    request.cut()};
-  std::vector<ServedJob::Place> places;
+  std::map<ServedJob::Place, PartitionCopy> copies;
   absl::StatusOr<v1::WriteCutReply> written = VoidCut(request.cut());
   bool begin = false;
   {
@@ -294,23 +335,24 @@ void ReplicaCalls::WriteCut(const v1::WriteCutRequest& request,
       Cut& cut = found->second;
       written = cut.written;
       // Copies that lack what has not changed since `base` are of no other use.
-      if (!cut.writing && cut.base != 0 && cut.base != request.base()) {
+      const bool other_base = cut.base != 0 && cut.base != request.base();
+      const bool is_whole = cut.copies.size() == cut.places.size();
+      if (!cut.writing && (other_base || !is_whole)) {
         written = VoidCut(request.cut());
       }
       if (absl::IsUnavailable(written.status())) {
         cut.waiting.push_back(std::move(done));
         if (cut.writing) return;
         begin = cut.writing = true;
-        places = cut.places;
+        copies.swap(cut.copies);
       }
     }
   }
   if (!begin) return done(std::move(written));
-  WriteParts(*job, request, std::move(places));
+  WriteParts((*job)->name, request, std::move(copies));
 }
 
-// Parts are written one after the other on each thread of the executor; what
-// waits for its turn waits as a copy in its partition.
+// Parts are written one after the other on each thread of the executor.
 struct ReplicaCalls::Writing {
   CutKey key;
   Mutex mu;
@@ -319,16 +361,16 @@ struct ReplicaCalls::Writing {
   v1::WriteCutReply reply ABSL_GUARDED_BY(mu);
 };
 
-void ReplicaCalls::WriteParts(const std::shared_ptr<const ServedJob>& job,
-                              const v1::WriteCutRequest& request,
-                              std::vector<ServedJob::Place> places) {
-  const CutKey key{job->name.id, job->name.generation, request.cut()};
-  if (places.empty()) return FinishWrite(key, v1::WriteCutReply());
+void ReplicaCalls::WriteParts(
+    const JobName& name, const v1::WriteCutRequest& request,
+    std::map<ServedJob::Place, PartitionCopy> copies) {
+  const CutKey key{name.id, name.generation, request.cut()};
+  if (copies.empty()) return FinishWrite(key, v1::WriteCutReply());
   auto writing = std::make_shared<Writing>();
   writing->key = key;
   {
     MutexLock lock(&writing->mu);
-    writing->missing = places.size();
+    writing->missing = copies.size();
   }
   const auto add = [this, writing](absl::StatusOr<CutPart> part) {
     absl::StatusOr<v1::WriteCutReply> reply;
@@ -348,23 +390,12 @@ void ReplicaCalls::WriteParts(const std::shared_ptr<const ServedJob>& job,
     }
     FinishWrite(writing->key, std::move(reply));
   };
-  for (const ServedJob::Place& place : places) {
-    const auto found = job->partitions.find(place);
-    if (found == job->partitions.end()) {
-      add(VoidCut(request.cut()));
-      continue;
-    }
-    found->second->Run([this, add, name = job->name, cut = request.cut(),
-                        base = request.base(),
-                        directory = request.directory()](Partition* partition) {
-      absl::StatusOr<PartitionCopy> copy = VoidCut(cut);
-      if (partition != nullptr) copy = partition->MoveCopy(cut);
-      if (!copy.ok()) return add(VoidCut(cut));
-      files_executor_.Schedule([this, add, name, cut, base, directory,
-                                copy = *std::move(copy)]() mutable {
-        add(files_.Write(directory, name, cut, base, std::move(copy)));
-      });
-    });
+  for (auto& [place, copy] : copies) {
+    files_executor_.Schedule(
+        [this, add, name, cut = request.cut(), base = request.base(),
+         directory = request.directory(), copy = std::move(copy)]() mutable {
+          add(files_.Write(directory, name, cut, base, std::move(copy)));
+        });
   }
 }
 

@@ -20,6 +20,7 @@
 #include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
 #include "proto/replicas.pb.h"
+#include "server/core/partition_copy.h"
 #include "server/service/cut_files.h"
 #include "server/service/job_directory.h"
 
@@ -76,6 +77,8 @@ class ReplicaCalls {
   struct Cut {
     std::vector<ServedJob::Place> places;
     uint64_t base = 0;  // What the copies were made for.
+    // Apart from their replicas, which may have moved before they are written.
+    std::map<ServedJob::Place, PartitionCopy> copies;
     bool writing = false;
     absl::StatusOr<v1::WriteCutReply> written =
         absl::UnavailableError("being written");  // ... until it is.
@@ -95,9 +98,17 @@ class ReplicaCalls {
   // The replica of Recruit and HandOver. Errors: Aborted.
   static absl::StatusOr<std::shared_ptr<PartitionActor>> FindReplica(
       const ServedJob& job, uint32_t table, uint32_t partition);
-  void WriteParts(const std::shared_ptr<const ServedJob>& job,
-                  const v1::WriteCutRequest& request,
-                  std::vector<ServedJob::Place> places)
+  // Takes the copies out of the partitions, each in its turn; then `done`, with
+  // VoidCut where one is missing.
+  void KeepCopies(const CutKey& key,
+                  std::vector<std::shared_ptr<PartitionActor>> actors,
+                  Done<v1::TakeCutReply> done, v1::TakeCutReply reply)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // False if it is neither here nor was before.
+  bool KeepCopy(const CutKey& key, absl::StatusOr<PartitionCopy> copy,
+                const ServedJob::Place& place) ABSL_LOCKS_EXCLUDED(mu_);
+  void WriteParts(const JobName& name, const v1::WriteCutRequest& request,
+                  std::map<ServedJob::Place, PartitionCopy> copies)
       ABSL_LOCKS_EXCLUDED(mu_);
   void FinishWrite(const CutKey& key, absl::StatusOr<v1::WriteCutReply> reply)
       ABSL_LOCKS_EXCLUDED(mu_);
