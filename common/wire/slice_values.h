@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/wire/byte_slices.h"
 
 namespace seraph {
@@ -59,6 +60,14 @@ class Unaligned {
 };
 
 }  // namespace wire_internal
+
+// Sets `values` to the next numbers of `from`, little-endian, likewise.
+// Requires: so many bytes are left.
+template <typename T>
+void CopyValues(SliceReader* from, absl::Span<T> values) {
+  static_assert(std::is_arithmetic_v<T>);
+  from->CopyTo(values.size() * sizeof(T), values.data());
+}
 
 // Replaces `values` by the next `count` numbers of `from`, little-endian, which
 // need not be aligned, and may lie in two pieces. Each byte is written once: an

@@ -1,5 +1,6 @@
 #include "server/core/chunk_stage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,7 +8,7 @@
 namespace seraph {
 
 size_t BytesOf(const PushMessage& message) {
-  size_t bytes = sizeof(PushMessage) + message.keys.size() * sizeof(Key) +
+  size_t bytes = sizeof(PushMessage) + message.keys.bytes() +
                  message.values.size() * sizeof(float);
   for (const FunctionCall& call : message.calls) bytes += BytesOf(call);
   return bytes;
@@ -42,10 +43,11 @@ absl::StatusOr<std::optional<ChunkStage::Whole>> ChunkStage::Add(
               .tickets = std::move(staged.tickets)};
   for (size_t i = 1; i < staged.chunks.size(); ++i) {
     const PushMessage& chunk = *staged.chunks[i];
-    whole.entry.keys.insert(whole.entry.keys.end(), chunk.keys.begin(),
-                            chunk.keys.end());
-    whole.entry.values.insert(whole.entry.values.end(), chunk.values.begin(),
-                              chunk.values.end());
+    whole.entry.keys.Append(chunk.keys);
+    const size_t before = whole.entry.values.size();
+    whole.entry.values.resize(before + chunk.values.size());
+    std::copy(chunk.values.begin(), chunk.values.end(),
+              whole.entry.values.begin() + before);
   }
   whole.entry.list = nullptr;  // It was of the first one's keys.
   whole.entry.chunk = 0;

@@ -114,7 +114,7 @@ class Table {
                         .ledger = {.clock = clock}};
       for (const auto& [key, value] : push) {
         if (!ranges_[i].Contains(key)) continue;
-        entry.keys.push_back(key);
+        entry.keys.Append({key});
         entry.values.push_back(value);
       }
       states_[i]->Fold(1, std::make_shared<const LogRecord>(std::move(entry)));

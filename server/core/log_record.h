@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/float_buffer.h"
 #include "common/base/key.h"
+#include "common/base/key_set.h"
 #include "common/cluster/replica.h"
 #include "common/functions/function_call.h"
 
@@ -45,11 +47,11 @@ struct AttemptRecord {
 struct EntryRecord {
   RankName rank;
   Clock clock;
-  bool ends_epoch = false;    // No records left: the rank goes to (epoch+1, 0).
-  uint64_t examples = 0;      // In the rank's minibatch.
-  std::vector<Key> keys;      // [n], strictly increasing, of the store's order.
-  std::vector<float> values;  // [n * width], row-major.
-  LedgerRecord ledger;        // Kept by the ledger partition alone.
+  bool ends_epoch = false;  // No records left: the rank goes to (epoch+1, 0).
+  uint64_t examples = 0;    // In the rank's minibatch.
+  KeySet keys;              // [n], strictly increasing, of the store's order.
+  FloatBuffer values;       // [n * width], row-major.
+  LedgerRecord ledger;      // Kept by the ledger partition alone.
   // Built-in functions that write, over this partition's rows alone: each
   // replica runs them, after the entry's step (bsp: the clock's).
   std::vector<FunctionCall> calls;
@@ -59,8 +61,8 @@ struct EntryRecord {
 struct SessionRecord {
   uint64_t session = 0;
   uint64_t number = 0;  // 1, 2, 3, ... in each session.
-  std::vector<Key> keys;
-  std::vector<float> values;
+  KeySet keys;
+  FloatBuffer values;
 };
 
 // A session's call of a function that writes, named like its pushes and counted

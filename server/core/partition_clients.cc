@@ -97,8 +97,10 @@ absl::Status Partition::CheckShape(const PushMessage& message) const {
       return keys;
     }
   }
-  if (const size_t i = FirstNotFinite(message.values);
-      i < message.values.size()) {
+  const absl::Span<const float> values = message.values;
+  if (const size_t i = message.known_finite +
+                       FirstNotFinite(values.subspan(message.known_finite));
+      i < values.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("table '", options_.table.name, "', key ",
                      ToOriginalKey(options_.table, message.keys[i / width]),
@@ -413,7 +415,7 @@ std::optional<Answer> Partition::TryPull(const PullMessage& message) const {
   }
   if (message.call != nullptr) return ReadFunction(message);
   Answer answer = AnswerTo(message.ticket, {});
-  const absl::Span<const Key> keys = message.Keys();
+  const KeySpan keys = message.Keys();
   ResolvedRows* const known =
       message.list == nullptr ? nullptr : message.list->rows();
   answer.values.resize(keys.size() * options_.table.width);

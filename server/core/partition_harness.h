@@ -131,7 +131,8 @@ class Harness {
   }
   const Answer& Of(Ticket ticket) const { return answers_.at(ticket); }
   std::vector<float> Values(Ticket ticket) const {
-    return answers_.at(ticket).values;
+    const FloatBuffer& values = answers_.at(ticket).values;
+    return {values.begin(), values.end()};
   }
 
   Partition& partition() { return *partition_; }

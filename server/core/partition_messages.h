@@ -12,7 +12,8 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/clock.h"
-#include "common/base/key.h"
+#include "common/base/float_buffer.h"
+#include "common/base/key_set.h"
 #include "common/functions/partial_result.h"
 #include "server/core/log_record.h"
 #include "server/core/peer_message.h"
@@ -55,14 +56,14 @@ struct PullMessage {
   std::optional<RankName> rank;  // Absent: a client that is no rank.
   std::optional<Clock> clock;    // Absent: the last applied state.
   uint64_t number = 0;           // Of the attempt's pulls; 0: it has none.
-  std::vector<Key> keys;         // Mixed keys.
+  KeySet keys;                   // Mixed keys.
   // In place of keys: ones that have been checked and come again.
   std::shared_ptr<KeyList> list;
   // In place of keys: a function that reads the rows as this pull would.
   std::shared_ptr<const PlannedCall> call;
 
-  absl::Span<const Key> Keys() const {
-    return list == nullptr ? absl::MakeConstSpan(keys) : list->keys();
+  KeySpan Keys() const {
+    return list == nullptr ? keys.span() : KeySpan(list->keys());
   }
 };
 
@@ -78,8 +79,10 @@ struct PushMessage {
   uint64_t examples = 0;
   uint32_t chunk = 0;  // Of `chunks`; keys ascend over all chunks.
   uint32_t chunks = 1;
-  std::vector<Key> keys;      // Mixed keys.
-  std::vector<float> values;  // [n * width].
+  KeySet keys;         // Mixed keys.
+  FloatBuffer values;  // [n * width].
+  // Values before this one are known to be finite.
+  size_t known_finite = 0;
   // Null, or the keys once more: they have been checked and come again.
   std::shared_ptr<KeyList> list;
   LedgerRecord ledger;
@@ -92,9 +95,9 @@ struct PushMessage {
 struct Answer {
   Ticket ticket = 0;
   PartOutcome outcome;
-  uint64_t epoch = 0;         // The partition's.
-  uint64_t position = 0;      // Log records that the answer reflects.
-  std::vector<float> values;  // Of a pull that is kOk.
+  uint64_t epoch = 0;     // The partition's.
+  uint64_t position = 0;  // Log records that the answer reflects.
+  FloatBuffer values;     // Of a pull that is kOk.
   std::shared_ptr<const PartialResult> result;  // ... of a function.
   // A lease ends then: whoever sends the answer looks at the clock AFTER the
   // call that gave it, and sends kRetryAfter in its place when it is later.

@@ -29,9 +29,22 @@ class Writer {
     AppendLittleEndian(value, &bytes_);
   }
   template <typename T>
-  void Array(const std::vector<T>& values) {
+  void Array(absl::Span<const T> values) {
     Number<uint64_t>(values.size());
-    AppendLittleEndian(absl::MakeConstSpan(values), &bytes_);
+    AppendLittleEndian(values, &bytes_);
+  }
+  template <typename T>
+  void Array(const std::vector<T>& values) {
+    Array(absl::MakeConstSpan(values));
+  }
+  // Written out, however they are told.
+  void Keys(KeySpan keys) {
+    Number<uint64_t>(keys.size());
+    Key written[kGroup];
+    for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
+      AppendLittleEndian(keys.subspan(begin, kGroup).WriteOut(written),
+                         &bytes_);
+    }
   }
   void Text(absl::string_view text) {
     Number<uint64_t>(text.size());
@@ -73,8 +86,8 @@ class Writer {
     Put(entry.clock);
     Number<uint8_t>(entry.ends_epoch);
     Number(entry.examples);
-    Array(entry.keys);
-    Array(entry.values);
+    Keys(entry.keys);
+    Array(absl::MakeConstSpan(entry.values));
     Put(entry.ledger);
     Number<uint64_t>(entry.calls.size());
     for (const FunctionCall& call : entry.calls) Put(call);
@@ -191,7 +204,8 @@ class Reader {
     entry.ends_epoch = Flag();
     entry.examples = Number<uint64_t>();
     entry.keys = Array<Key>();
-    entry.values = Array<float>();
+    entry.values.resize(Length(sizeof(float)));
+    Fill(absl::MakeSpan(entry.values));
     entry.ledger = TakeLedger();
     entry.calls.resize(Length(kCallBytes));
     for (FunctionCall& call : entry.calls) call = TakeCall();
@@ -385,7 +399,7 @@ Snapshot EncodeSnapshot(const PartitionState& state) {
   }
   to.Put(folded.applied);
   to.Put(folded.previous);
-  to.Array(folded.overwritten.keys);
+  to.Keys(folded.overwritten.keys);
   to.Array(folded.overwritten.values);
   to.Array(folded.overwritten.existed);
   to.Put(folded.overwritten.sums);

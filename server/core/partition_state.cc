@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -26,13 +27,13 @@ CombineKind CombineKindOf(const PartitionOptions& options) {
 }
 
 // How many of the contributions have each key of their union.
-std::vector<uint8_t> Times(absl::Span<const Key> keys,
+std::vector<uint8_t> Times(KeySpan keys,
                            absl::Span<const Contribution> by_rank) {
   std::vector<uint8_t> times(keys.size());
   for (const Contribution& contribution : by_rank) {
     size_t i = 0;
-    for (const Key key : contribution.keys) {
-      while (keys[i] != key) ++i;
+    for (size_t k = 0; k < contribution.keys.size(); ++k) {
+      while (keys[i] != contribution.keys[k]) ++i;
       if (times[i] < std::numeric_limits<uint8_t>::max()) ++times[i];
     }
   }
@@ -44,26 +45,43 @@ std::vector<uint8_t> Times(absl::Span<const Key> keys,
 void AppendNew(const RowStore& store, absl::Span<const Key> keys,
                const Overwritten& overwritten, Overwritten* more) {
   const size_t begin = more->keys.size();
+  const KeySpan written = overwritten.keys;
+  std::vector<Key> added;
   for (const Key key : keys) {
-    if (!std::binary_search(overwritten.keys.begin(), overwritten.keys.end(),
-                            key)) {
-      more->keys.push_back(key);
-    }
+    const size_t at = written.LowerBound(0, key);
+    if (at == written.size() || written[at] != key) added.push_back(key);
   }
+  more->keys.Append(added);
   const size_t width = store.width();
   more->values.resize(more->keys.size() * width);
   more->existed.resize(more->keys.size(), 1);
-  store.Read(absl::MakeConstSpan(more->keys).subspan(begin), overwritten.sums,
+  store.Read(added, overwritten.sums,
              absl::MakeSpan(more->values).subspan(begin * width));
+}
+
+// XXH3 of the keys as numbers of eight bytes, also where they lie nowhere.
+uint64_t ChecksumOf(KeySpan keys) {
+  if (!keys.is_range()) {
+    const absl::Span<const Key> list = keys.list();
+    return XXH3_64bits(list.data(), list.size() * sizeof(Key));
+  }
+  constexpr size_t kPiece = 512;
+  Key written[kPiece];
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(
+      XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  for (size_t begin = 0; begin < keys.size(); begin += kPiece) {
+    const auto piece = keys.subspan(begin, kPiece).WriteOut(written);
+    XXH3_64bits_update(state.get(), piece.data(), piece.size() * sizeof(Key));
+  }
+  return XXH3_64bits_digest(state.get());
 }
 
 }  // namespace
 
-uint64_t EntryChecksum(absl::Span<const Key> keys,
-                       absl::Span<const float> values) {
-  return XXH3_64bits_withSeed(
-      values.data(), values.size() * sizeof(float),
-      XXH3_64bits(keys.data(), keys.size() * sizeof(Key)));
+uint64_t EntryChecksum(KeySpan keys, absl::Span<const float> values) {
+  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(float),
+                              ChecksumOf(keys));
 }
 
 PartitionState::PartitionState(PartitionOptions options,
@@ -364,7 +382,7 @@ void PartitionState::ApplyClock(Clock clock) {
   }
 }
 
-void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
+void PartitionState::Step(Clock clock, KeySpan keys,
                           absl::Span<const uint8_t> times,
                           absl::Span<const float> gradients,
                           const std::string& whose, Overwritten* overwritten,
@@ -373,7 +391,9 @@ void PartitionState::Step(Clock clock, absl::Span<const Key> keys,
   std::vector<float> admitted_gradients;
   if (admission_.has_value()) {
     const size_t width = options_.table.width;
-    for (const size_t i : admission_->Admit(*store_, keys, times)) {
+    std::vector<Key> written;
+    for (const size_t i :
+         admission_->Admit(*store_, keys.WriteOut(&written), times)) {
       admitted_keys.push_back(keys[i]);
       const auto gradient = gradients.subspan(i * width, width);
       admitted_gradients.insert(admitted_gradients.end(), gradient.begin(),
@@ -422,8 +442,8 @@ bool PartitionState::IsBefore(Clock clock) const {
          clock != folded_.applied && !IsPlanted(PlantedBug::kDropOverwritten);
 }
 
-void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
-                            absl::Span<float> out, ResolvedRows* known) const {
+void PartitionState::ReadAt(Clock clock, KeySpan keys, absl::Span<float> out,
+                            ResolvedRows* known) const {
   if (IsBefore(clock)) {
     store_->ReadBefore(keys, folded_.overwritten, out);
   } else {
@@ -431,8 +451,7 @@ void PartitionState::ReadAt(Clock clock, absl::Span<const Key> keys,
   }
 }
 
-void PartitionState::ReadLatest(absl::Span<const Key> keys,
-                                absl::Span<float> out,
+void PartitionState::ReadLatest(KeySpan keys, absl::Span<float> out,
                                 ResolvedRows* known) const {
   store_->Read(keys, folded_.sums, out, known);
 }
@@ -451,8 +470,9 @@ uint64_t PartitionState::session(uint64_t session) const {
 size_t PartitionState::bytes() const {
   return store_->bytes() + waiting_bytes_ +
          (admission_.has_value() ? admission_->bytes() : 0) +
+         folded_.overwritten.keys.bytes() +
          folded_.overwritten.keys.size() *
-             (sizeof(Key) + 1 + options_.table.width * sizeof(float));
+             (1 + options_.table.width * sizeof(float));
 }
 
 }  // namespace seraph

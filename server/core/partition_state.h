@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "common/base/clock.h"
 #include "common/base/key.h"
+#include "common/base/key_set.h"
 #include "common/table/table_spec.h"
 #include "server/core/folded_log.h"
 #include "server/core/key_admission.h"
@@ -102,11 +103,11 @@ class PartitionState {
 
   // The rows of `keys` for a pull at `clock`. Requires: ReadableAt is kNow.
   // `known`: as RowStore::Read.
-  void ReadAt(Clock clock, absl::Span<const Key> keys, absl::Span<float> out,
+  void ReadAt(Clock clock, KeySpan keys, absl::Span<float> out,
               ResolvedRows* known = nullptr) const;
 
   // The rows in the last applied state.
-  void ReadLatest(absl::Span<const Key> keys, absl::Span<float> out,
+  void ReadLatest(KeySpan keys, absl::Span<float> out,
                   ResolvedRows* known = nullptr) const;
 
   // All rows likewise, for functions: a view until the next record. With a
@@ -161,9 +162,9 @@ class PartitionState {
   // One optimizer step at the learning rate of `clock`, of the keys that exist
   // or are admitted. `times` [keys]: how many ranks have pushed each; empty:
   // one. `list`: null, or with the same keys.
-  void Step(Clock clock, absl::Span<const Key> keys,
-            absl::Span<const uint8_t> times, absl::Span<const float> gradients,
-            const std::string& whose, Overwritten* overwritten, KeyList* list);
+  void Step(Clock clock, KeySpan keys, absl::Span<const uint8_t> times,
+            absl::Span<const float> gradients, const std::string& whose,
+            Overwritten* overwritten, KeyList* list);
   // The last rank has ended an epoch.
   void EndEpoch();
   // Runs a call over the rows as they are now. `overwritten` (null: nobody
@@ -184,9 +185,9 @@ class PartitionState {
   size_t waiting_bytes_ = 0;
 };
 
-// Checksum of an entry's keys and values: under bsp a repeat has the same.
-uint64_t EntryChecksum(absl::Span<const Key> keys,
-                       absl::Span<const float> values);
+// Checksum of an entry's keys and values, however the keys are told: under bsp
+// a repeat has the same.
+uint64_t EntryChecksum(KeySpan keys, absl::Span<const float> values);
 
 }  // namespace seraph
 

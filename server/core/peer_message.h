@@ -79,7 +79,7 @@ inline size_t BytesOf(const LogRecord& record) {
         size_t bytes = sizeof(LogRecord);
         if constexpr (requires { one.keys; }) {
           bytes +=
-              one.keys.size() * sizeof(Key) + one.values.size() * sizeof(float);
+              KeySpan(one.keys).bytes() + one.values.size() * sizeof(float);
         }
         if constexpr (requires { one.calls; }) {
           for (const FunctionCall& call : one.calls) bytes += BytesOf(call);

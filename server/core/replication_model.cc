@@ -496,8 +496,8 @@ class Model {
       message.examples = 1;
       message.chunk = chunk;
       message.chunks = chunks;
-      if (chunk == 0) message.keys.push_back(5);
-      if (chunk + 1 == chunks) message.keys.push_back(6);
+      if (chunk == 0) message.keys.Append({5});
+      if (chunk + 1 == chunks) message.keys.Append({6});
       message.values.assign(message.keys.size() * kRanks, 0.0f);
       for (size_t i = 0; i < message.keys.size(); ++i) {
         message.values[i * kRanks + number] = 1;
@@ -591,7 +591,7 @@ class Model {
 
   void CheckPull(uint32_t number, uint32_t clock,
                  const std::vector<float>& least,
-                 const std::vector<float>& values) {
+                 absl::Span<const float> values) {
     ++result_.pulls;
     for (uint32_t of = 0; of < kRanks; ++of) {
       const float most =

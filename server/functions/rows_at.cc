@@ -17,12 +17,12 @@ std::vector<Key> RowsAt::Keys() const {
   if (before_ == nullptr || store_.table().kind == TableKind::kDense) {
     return keys;
   }
-  auto created = before_->keys.begin();
-  const auto end = before_->keys.end();
+  const KeySpan written = before_->keys;
+  size_t at = 0;
   std::erase_if(keys, [&](Key key) {
-    created = std::lower_bound(created, end, key);
-    return created != end && *created == key &&
-           before_->existed[created - before_->keys.begin()] == 0;
+    at = written.LowerBound(at, key);
+    return at < written.size() && written[at] == key &&
+           before_->existed[at] == 0;
   });
   return keys;
 }

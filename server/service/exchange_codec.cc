@@ -42,7 +42,7 @@ void TakeIn(const Rows& rows, v1::PullReply* reply) {
 
 absl::string_view BytesOf(const PulledRows& rows) {
   if (const auto* bytes = std::get_if<std::string>(&rows)) return *bytes;
-  const auto& values = std::get<std::vector<float>>(rows);
+  const auto& values = std::get<FloatBuffer>(rows);
   return {reinterpret_cast<const char*>(values.data()),
           values.size() * sizeof(float)};
 }

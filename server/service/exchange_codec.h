@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/base/float_buffer.h"
 #include "common/wire/message_writer.h"
 #include "proto/parameters.pb.h"
 
 namespace seraph {
 
 // The rows of one part: row-major values, or the bytes that they travel as.
-using PulledRows = std::variant<std::vector<float>, std::string>;
+using PulledRows = std::variant<FloatBuffer, std::string>;
 
 absl::string_view BytesOf(const PulledRows& rows);
 

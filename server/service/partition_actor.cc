@@ -97,7 +97,7 @@ Answer PartitionActor::AnswerWithoutWork(const std::optional<RankName>& rank,
     answer.outcome = {.code = PartCode::kStaleAttempt,
                       .message = "a later attempt has begun"};
   } else {
-    answer.values.resize(rows * options_.table.width);
+    answer.values.assign(rows * options_.table.width, 0.0f);
   }
   return answer;
 }

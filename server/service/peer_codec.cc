@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,16 +55,23 @@ constexpr BulkField kBodyFields[] = {
     {v1::ReplicaMessage::kSnapshotFieldNumber, &kSnapshotBulk},
     {v1::ReplicaMessage::kForwardFieldNumber, &kForwardBulk}};
 
-template <typename T>
+// `Values`: of numbers.
+template <typename Values>
 absl::Status FromBytes(const ByteSlices& bytes, const char* field,
-                       std::vector<T>* values) {
+                       Values* values) {
+  using T = typename Values::value_type;
   if (bytes.size() % sizeof(T) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("record.", field, ": ", bytes.size(),
                      " bytes are no multiple of ", sizeof(T)));
   }
   SliceReader reader(bytes);
-  TakeValues(bytes.size() / sizeof(T), &reader, values);
+  if constexpr (std::is_same_v<Values, FloatBuffer>) {
+    values->resize(bytes.size() / sizeof(T));
+    CopyValues(&reader, absl::MakeSpan(*values));
+  } else {
+    TakeValues(bytes.size() / sizeof(T), &reader, values);
+  }
   return absl::OkStatus();
 }
 
@@ -71,8 +79,10 @@ absl::Status FromBytes(const ByteSlices& bytes, const char* field,
 template <typename Message, typename Record>
 absl::Status TakeBulk(const WithBulk<v1::ReplicaMessage>& message,
                       const Message& inside, Record* record) {
-  SERAPH_RETURN_IF_ERROR(FromBytes(message.Bulk(kRecordKeys, inside.keys()),
-                                   "keys", &record->keys));
+  std::vector<Key> keys;
+  SERAPH_RETURN_IF_ERROR(
+      FromBytes(message.Bulk(kRecordKeys, inside.keys()), "keys", &keys));
+  record->keys = std::move(keys);
   return FromBytes(message.Bulk(kRecordValues, inside.values()), "values",
                    &record->values);
 }
@@ -179,6 +189,14 @@ v1::ReplicaMessage HeadOf(const JobName& job, const PeerMessage& message) {
   return head;
 }
 
+// Keys of a range are written out for it: eight bytes each.
+OwnedSlice SliceOfKeys(KeySpan keys, const RecordPtr& record) {
+  if (!keys.is_range()) return SliceOf(keys.list(), record);
+  const auto written =
+      std::make_shared<const std::vector<Key>>(keys.ToVector());
+  return SliceOf(absl::MakeConstSpan(*written), written);
+}
+
 // The head of a record of `kind` and its bulk.
 MessageWriter WriteRecord(const v1::LogRecord& head, const RecordPtr& record) {
   MessageWriter kind;
@@ -202,8 +220,7 @@ MessageWriter WriteRecord(const v1::LogRecord& head, const RecordPtr& record) {
   std::visit(
       [&](const auto& one) {
         if constexpr (requires { one.keys; }) {
-          kind.Bytes(kRecordKeys.number,
-                     SliceOf(absl::MakeConstSpan(one.keys), record));
+          kind.Bytes(kRecordKeys.number, SliceOfKeys(one.keys, record));
           kind.Bytes(kRecordValues.number,
                      SliceOf(absl::MakeConstSpan(one.values), record));
         }

@@ -122,6 +122,10 @@ TEST(PeerCodecTest, Records) {
   EXPECT_EQ(back.ledger, entry.ledger);
   EXPECT_EQ(back.calls, entry.calls);
 
+  // A range comes over as the same keys.
+  entry.keys = KeySet::Range(kMaxKey - 1, 2);
+  EXPECT_EQ(ForwardTrip(entry).keys, entry.keys);
+
   SessionRecord session;
   session.session = 1;
   session.number = 2;

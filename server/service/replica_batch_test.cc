@@ -27,7 +27,7 @@ PeerMessage Entry(uint64_t number, size_t keys) {
   EntryRecord entry;
   entry.examples = number;
   for (size_t i = 0; i < keys; ++i) {
-    entry.keys.push_back(7 * i);
+    entry.keys.Append({Key{7} * i});
     entry.values.push_back(float(i));
   }
   return {.body = ForwardRecord{

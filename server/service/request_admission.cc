@@ -9,13 +9,13 @@ namespace {
 constexpr uint64_t kSmallAnswer = 64 << 10;
 
 uint64_t BytesOfPart(const DecodedPart<PushMessage>& part) {
-  return part.message.keys.size() * sizeof(Key) +
-         part.message.values.size() * sizeof(float);
+  return part.message.keys.bytes() + part.message.values.size() * sizeof(float);
 }
 
 uint64_t BytesOfPart(const DecodedPart<PullMessage>& part) {
   const uint32_t width = part.actor->options().table.width;
-  return part.message.Keys().size() * (sizeof(Key) + width * sizeof(float));
+  return part.message.Keys().bytes() +
+         part.message.Keys().size() * width * sizeof(float);
 }
 
 bool IsAlwaysTaken(const DecodedPart<PushMessage>& part) {

@@ -1,10 +1,10 @@
 #include "server/service/request_codec.h"
 
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/finite.h"
 #include "common/status/status_macros.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/function_codec.h"
@@ -18,27 +18,37 @@
 namespace seraph {
 namespace {
 
+// Copies the next values, and looks at them while they are in the cache: the
+// index of the first one that is not finite; values.size() if there is none.
+size_t CopyFinite(SliceReader* from, absl::Span<float> values) {
+  constexpr size_t kPiece = 4096;
+  size_t finite = 0;
+  for (size_t begin = 0; begin < values.size(); begin += kPiece) {
+    const absl::Span<float> piece = values.subspan(begin, kPiece);
+    CopyValues(from, piece);
+    if (finite == begin) finite += FirstNotFinite(piece);
+  }
+  return finite;
+}
+
 // Walks over the bytes of a bulk field, part after part.
 class Tail {
  public:
   explicit Tail(const ByteSlices& bytes)
       : size_(bytes.size()), reader_(bytes) {}
 
-  template <typename T>
-  absl::Status Take(size_t count, const char* field, std::vector<T>* out) {
-    if (count > reader_.left() / sizeof(T)) return TooShort(field);
-    TakeValues(count, &reader_, out);
-    return absl::OkStatus();
-  }
-
-  // [count * width] values, in rows of `kind`.
+  // [count * width] values, in rows of `kind`, and how many of them are known
+  // to be finite.
   absl::Status TakeRows(ValueKind kind, size_t count, size_t width,
-                        std::vector<float>* out) {
-    if (kind == ValueKind::kFloat32) return Take(count * width, "values", out);
+                        FloatBuffer* out, size_t* finite) {
     if (width == 0) return absl::OkStatus();  // There is no such table.
     const size_t row_bytes = RowBytes(kind, width);
     if (count > reader_.left() / row_bytes) return TooShort("values");
     out->resize(count * width);
+    if (kind == ValueKind::kFloat32) {
+      *finite = CopyFinite(&reader_, absl::MakeSpan(*out));
+      return absl::OkStatus();
+    }
     float* to = out->data();
     ForEachRecord(count, row_bytes, &reader_, [&](const char* row) {
       DecodeRow(kind, row, absl::MakeSpan(to, width));
@@ -112,10 +122,10 @@ void FindList(const Part& part, const ListedKeys& lists,
 
 // Keeps the keys of a part that names them too.
 template <typename Part, typename Message>
-void KeepList(const Part& part, const ListedKeys& lists,
+void KeepList(const Part& part, const ListedKeys& lists, std::vector<Key>* keys,
               DecodedPart<Message>* decoded) {
   absl::StatusOr<std::shared_ptr<KeyList>> list =
-      lists.Keep(*decoded->actor, part, &decoded->message.keys);
+      lists.Keep(*decoded->actor, part, keys);
   if (!list.ok()) return Refuse(std::string(list.status().message()), decoded);
   if (*list != nullptr) SetList(*std::move(list), &decoded->message);
 }
@@ -144,21 +154,25 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job,
   }
   if (*form != KeyForm::kRange) {
     absl::Status wrong;
+    std::vector<Key> list;
     SERAPH_RETURN_IF_ERROR(keys->TakeKeys(*form, part.first_key(),
                                           part.key_count(), KeyBytesOf(part),
-                                          &decoded->message.keys, &wrong));
+                                          &list, &wrong));
     if (!wrong.ok() && decoded->actor != nullptr) {
       Refuse(std::string(wrong.message()), decoded);
     }
     if (part.has_list() && decoded->actor != nullptr) {
-      KeepList(part, lists, decoded);
+      KeepList(part, lists, &list, decoded);
+    }
+    if (decoded->message.list == nullptr) {
+      decoded->message.keys = std::move(list);
     }
     return absl::OkStatus();
   }
   if (decoded->actor == nullptr || part.key_count() == 0) {
     return absl::OkStatus();
   }
-  // Before memory is taken for them: the keys must be the partition's.
+  // Before anything is taken for them: the keys must be the partition's.
   const KeyRange& range = decoded->actor->range();
   if (!range.Contains(part.first_key()) ||
       part.key_count() - 1 > range.last - part.first_key()) {
@@ -168,9 +182,7 @@ absl::Status TakeKeys(const Part& part, const ServedJob& job,
         decoded);
     return absl::OkStatus();
   }
-  decoded->message.keys.resize(part.key_count());
-  std::iota(decoded->message.keys.begin(), decoded->message.keys.end(),
-            part.first_key());
+  decoded->message.keys = KeySet::Range(part.first_key(), part.key_count());
   return absl::OkStatus();
 }
 
@@ -255,8 +267,9 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
     }
     SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, lists, &keys, &parts[i]));
     SERAPH_ASSIGN_OR_RETURN(const ValueKind kind, ValuesOf(part.values()));
-    SERAPH_RETURN_IF_ERROR(values.TakeRows(
-        kind, part.key_count(), WidthOf(job, part.table()), &message.values));
+    SERAPH_RETURN_IF_ERROR(
+        values.TakeRows(kind, part.key_count(), WidthOf(job, part.table()),
+                        &message.values, &message.known_finite));
     if (parts[i].actor != nullptr && parts[i].actor->options().is_ledger) {
       message.ledger = DecodeLedger(request.ledger());
     }

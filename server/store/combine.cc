@@ -7,12 +7,10 @@
 namespace seraph {
 namespace {
 
-// All keys of some sorted lists, ascending. Requires: no list is empty.
-std::vector<Key> Union(absl::Span<const absl::Span<const Key>> lists) {
-  if (lists.empty()) return {};
-  if (lists.size() == 1) {
-    return std::vector<Key>(lists[0].begin(), lists[0].end());
-  }
+// All keys of some sorted lists, ascending. Requires: there is one; none is
+// empty.
+std::vector<Key> Union(absl::Span<const KeySpan> lists) {
+  if (lists.size() == 1) return lists[0].ToVector();
   const size_t half = lists.size() / 2;
   const std::vector<Key> a = Union(lists.first(half));
   const std::vector<Key> b = Union(lists.subspan(half));
@@ -23,22 +21,22 @@ std::vector<Key> Union(absl::Span<const absl::Span<const Key>> lists) {
   return keys;
 }
 
-std::vector<Key> AllKeys(absl::Span<const Contribution> by_rank) {
+KeySet AllKeys(absl::Span<const Contribution> by_rank) {
   // Ranks often push the same keys; in dense tables they do.
-  std::vector<absl::Span<const Key>> lists;
+  std::vector<KeySpan> lists;
   for (const Contribution& contribution : by_rank) {
     if (contribution.keys.empty()) continue;
-    if (lists.empty() || lists.back() != contribution.keys) {
+    if (lists.empty() || !(lists.back() == contribution.keys)) {
       lists.push_back(contribution.keys);
     }
   }
+  if (lists.empty()) return {};
+  if (lists.size() == 1) return KeySet(lists[0]);
   return Union(lists);
 }
 
 // The first key in [from, end) that is not below `key`, which is often near.
-std::vector<Key>::const_iterator Gallop(std::vector<Key>::const_iterator from,
-                                        std::vector<Key>::const_iterator end,
-                                        Key key) {
+const Key* Gallop(const Key* from, const Key* end, Key key) {
   ptrdiff_t stride = 1;
   while (stride < end - from && from[stride] < key) stride *= 2;
   return std::lower_bound(from, from + std::min(stride, end - from), key);
@@ -83,10 +81,12 @@ Combined Combine(CombineKind kind, uint32_t width,
       folded_count = folded.size();
       continue;
     }
-    auto at = combined.keys.cbegin();
+    std::vector<Key> written;
+    const absl::Span<const Key> all = combined.keys.span().WriteOut(&written);
+    const Key* at = all.begin();
     for (size_t i = 0; i < from.keys.size(); ++i) {
-      at = Gallop(at, combined.keys.cend(), from.keys[i]);
-      const size_t place = at - combined.keys.cbegin();
+      at = Gallop(at, all.end(), from.keys[i]);
+      const size_t place = at - all.begin();
       Fold(kind, factor, !folded[place], &from.values[i * width],
            &combined.values[place * width], width);
       folded_count += !folded[place];

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "common/base/key.h"
+#include "common/base/key_set.h"
 
 namespace seraph {
 
@@ -18,13 +18,13 @@ enum class CombineKind {
 
 // One rank's part of a clock, as the partition has it. Borrowed.
 struct Contribution {
-  absl::Span<const Key> keys;      // [n], strictly increasing.
+  KeySpan keys;                    // [n], strictly increasing.
   absl::Span<const float> values;  // [n * width].
   uint64_t examples = 0;           // That the rank's batch had.
 };
 
 struct Combined {
-  std::vector<Key> keys;      // [n], strictly increasing: the union.
+  KeySet keys;                // [n], strictly increasing: the union.
   std::vector<float> values;  // [n * width].
 };
 

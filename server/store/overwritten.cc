@@ -1,6 +1,7 @@
 #include "server/store/overwritten.h"
 
 #include <utility>
+#include <vector>
 
 namespace seraph {
 
@@ -9,12 +10,13 @@ void MergeOverwritten(const Overwritten& more, size_t width,
   if (more.keys.empty()) return;
   Overwritten merged;
   const size_t size = into->keys.size() + more.keys.size();
-  merged.keys.reserve(size);
+  std::vector<Key> keys;
+  keys.reserve(size);
   merged.values.reserve(size * width);
   merged.existed.reserve(size);
   merged.sums = into->sums;
   const auto take = [&](const Overwritten& from, size_t i) {
-    merged.keys.push_back(from.keys[i]);
+    keys.push_back(from.keys[i]);
     merged.existed.push_back(from.existed[i]);
     const auto row = from.values.begin() + i * width;
     merged.values.insert(merged.values.end(), row, row + width);
@@ -29,6 +31,7 @@ void MergeOverwritten(const Overwritten& more, size_t width,
       take(more, b++);
     }
   }
+  merged.keys = std::move(keys);
   *into = std::move(merged);
 }
 

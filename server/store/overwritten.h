@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/key.h"
+#include "common/base/key_set.h"
 #include "server/update/lazy_terms.h"
 
 namespace seraph {
@@ -17,7 +17,7 @@ namespace seraph {
 // Functions that run after the step write rows, too; then those that the step
 // did not push are there as well.
 struct Overwritten {
-  std::vector<Key> keys;      // [n], mixed, strictly increasing: all written.
+  KeySet keys;                // [n], mixed, strictly increasing: all written.
   std::vector<float> values;  // [n * width]: what Read gave before the step.
   std::vector<uint8_t> existed;  // [n]: 0 for a key that the step created.
   LazySums sums;                 // The partition's sums before the step.

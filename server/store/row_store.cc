@@ -9,7 +9,6 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/finite.h"
-#include "common/base/key_order.h"
 #include "common/table/partitioning.h"
 
 namespace seraph {
@@ -78,14 +77,14 @@ class RowStore::KnownRows {
  public:
   // What is not known yet becomes so if no row has moved since it was asked for
   // last: of a table that grows all the time, nothing is ever put down.
-  KnownRows(const RowStore& store, absl::Span<const Key> keys,
-            ResolvedRows* known)
+  KnownRows(const RowStore& store, KeySpan keys, ResolvedRows* known)
       : store_(store), row_cells_(store.rule().row_cells()) {
-    if (known == nullptr) return;
+    // Lists that come again are written out.
+    if (known == nullptr || keys.is_range()) return;
     if (known->places != store.places() || known->slots.size() != keys.size()) {
       if (std::exchange(known->asked, store.places()) != store.places()) return;
       known->places = 0;
-      if (!store.Resolve(keys, known)) return;
+      if (!store.Resolve(keys.list(), known)) return;
       known->places = store.places();
     }
     known_ = known;
@@ -168,9 +167,9 @@ RowStore::RowStore(const TableSpec& table, const KeyRange& range,
 
 void RowStore::MoveRows() { places_ = NextNumber(); }
 
-absl::Status RowStore::CheckKeys(absl::Span<const Key> keys) const {
+absl::Status RowStore::CheckKeys(KeySpan keys) const {
   if (keys.empty()) return absl::OkStatus();
-  if (const size_t i = FirstNotAbove(keys); i < keys.size()) {
+  if (const size_t i = keys.FirstNotAbove(); i < keys.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("keys do not strictly increase: ", keys[i - 1],
                      " stands before ", keys[i]));
@@ -202,19 +201,20 @@ uint64_t RowStore::MakeMissing(absl::Span<const Key> keys, const LazySums& sums,
   return missing;
 }
 
-void RowStore::Read(absl::Span<const Key> keys, const LazySums& now,
-                    absl::Span<float> out, ResolvedRows* known) const {
+void RowStore::Read(KeySpan keys, const LazySums& now, absl::Span<float> out,
+                    ResolvedRows* known) const {
   if (!keys.empty()) {
     const float* const first = FindRun(keys.front(), keys.size());
-    if (first != nullptr && AreConsecutive(keys)) {
+    if (first != nullptr && keys.AreConsecutive()) {
       return rule_->ReadRun(first, keys.size(), now, out.data());
     }
   }
   std::vector<float> made;
+  Key written[kGroup];
   float* rows[kGroup];
   KnownRows known_rows(*this, keys, known);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
-    const auto group = keys.subspan(begin, kGroup);
+    const auto group = keys.subspan(begin, kGroup).WriteOut(written);
     if (!known_rows.Take(group.size(), rows)) {
       Find(group, rows);
       MakeMissing(group, now, &made, rows);
@@ -237,38 +237,36 @@ std::vector<uint8_t> RowStore::Exist(absl::Span<const Key> keys) const {
   return exist;
 }
 
-void RowStore::ReadBefore(absl::Span<const Key> keys,
-                          const Overwritten& overwritten,
+void RowStore::ReadBefore(KeySpan keys, const Overwritten& overwritten,
                           absl::Span<float> out) const {
-  if (keys == absl::MakeConstSpan(overwritten.keys)) {
+  const KeySpan old = overwritten.keys;
+  if (keys == old) {
     std::copy(overwritten.values.begin(), overwritten.values.end(),
               out.begin());
     return;
   }
   // Rows that the step did not write are as they were.
   Read(keys, overwritten.sums, out);
-  auto old = overwritten.keys.begin();
+  size_t index = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
-    old = std::lower_bound(old, overwritten.keys.end(), keys[i]);
-    if (old == overwritten.keys.end()) return;
-    if (*old != keys[i]) continue;
-    const size_t index = old - overwritten.keys.begin();
+    index = old.LowerBound(index, keys[i]);
+    if (index == old.size()) return;
+    if (old[index] != keys[i]) continue;
     std::copy_n(overwritten.values.begin() + index * width(), width(),
                 out.begin() + i * width());
   }
 }
 
-ApplyResult RowStore::Apply(absl::Span<const Key> keys,
-                            absl::Span<const float> gradients,
+ApplyResult RowStore::Apply(KeySpan keys, absl::Span<const float> gradients,
                             const StepContext& step, Overwritten* overwritten,
                             ResolvedRows* known) {
   if (overwritten != nullptr) {
-    overwritten->keys.assign(keys.begin(), keys.end());
+    overwritten->keys = KeySet(keys);
     overwritten->values.resize(keys.size() * width());
     overwritten->existed.assign(keys.size(), 1);
     overwritten->sums = step.before;
   }
-  if (!keys.empty() && AreConsecutiveIfIncreasing(keys)) {
+  if (!keys.empty() && keys.AreConsecutiveIfIncreasing()) {
     float* const first = FindRun(keys.front(), keys.size());
     if (first != nullptr) {
       return ApplyRun(first, keys, gradients, step, overwritten);
@@ -277,11 +275,12 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
   ApplyResult result;
   NewRows created(this);
   std::vector<float> made;
+  Key written[kGroup];
   float* rows[kGroup];
   KnownRows known_rows(*this, keys, known);
   for (const ResolvedRows::Run& run : known_rows.runs()) Touch(run.block);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
-    const auto group = keys.subspan(begin, kGroup);
+    const auto group = keys.subspan(begin, kGroup).WriteOut(written);
     uint64_t missing = 0;
     if (!known_rows.Take(group.size(), rows)) {
       FindToWrite(group, rows);
@@ -313,7 +312,7 @@ ApplyResult RowStore::Apply(absl::Span<const Key> keys,
   return result;
 }
 
-ApplyResult RowStore::ApplyRun(float* first, absl::Span<const Key> keys,
+ApplyResult RowStore::ApplyRun(float* first, KeySpan keys,
                                absl::Span<const float> gradients,
                                const StepContext& step,
                                Overwritten* overwritten) {

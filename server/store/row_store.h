@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/key.h"
+#include "common/base/key_set.h"
 #include "common/table/initializer.h"
 #include "common/table/table_spec.h"
 #include "server/store/overwritten.h"
@@ -32,7 +33,8 @@ struct ApplyResult {
 // Shapes:   keys is [n], MIXED keys (common/table/partitioning.h), strictly
 //           increasing and inside range(): CheckKeys says so, once, where keys
 //           arrive; no method checks again. Values and gradients are
-//           [n * width()], row-major.
+//           [n * width()], row-major. A KeySpan may be a range whose keys are
+//           not written out: they give what the same keys, written out, give.
 // Exists:   in a dense table every key; in a sparse one a key once an applied
 //           step or Load touched it, whatever its value. Reading creates
 //           nothing.
@@ -69,16 +71,16 @@ class RowStore {
 
   // Errors: InvalidArgument for keys that do not strictly increase;
   // OutOfRange for a key outside of range(). Both name the (mixed) key.
-  absl::Status CheckKeys(absl::Span<const Key> keys) const;
+  absl::Status CheckKeys(KeySpan keys) const;
 
   // The values of `keys` (here of any order) as of `now`. A missing key reads
   // as its initial value. `known`: of these keys, which ascend then.
-  void Read(absl::Span<const Key> keys, const LazySums& now,
-            absl::Span<float> out, ResolvedRows* known = nullptr) const;
+  void Read(KeySpan keys, const LazySums& now, absl::Span<float> out,
+            ResolvedRows* known = nullptr) const;
 
   // What Read(keys, overwritten.sums, out) gave just before the step that
   // filled `overwritten`, bit for bit, if no other step was applied since.
-  void ReadBefore(absl::Span<const Key> keys, const Overwritten& overwritten,
+  void ReadBefore(KeySpan keys, const Overwritten& overwritten,
                   absl::Span<float> out) const;
 
   // One optimizer step: missing keys come into being with their initial value
@@ -86,9 +88,9 @@ class RowStore {
   // keeps its old bytes (a missing one stays missing) and is reported.
   // `overwritten`, unless null, is replaced by what this step overwrites.
   // `known`: of these keys.
-  ApplyResult Apply(absl::Span<const Key> keys,
-                    absl::Span<const float> gradients, const StepContext& step,
-                    Overwritten* overwritten, ResolvedRows* known = nullptr);
+  ApplyResult Apply(KeySpan keys, absl::Span<const float> gradients,
+                    const StepContext& step, Overwritten* overwritten,
+                    ResolvedRows* known = nullptr);
 
   // Sets rows to saved values, for a start from an earlier model: existing or
   // not, they have the weights given and the state of a key without steps.
@@ -187,7 +189,7 @@ class RowStore {
   virtual void TouchRun(Key key, size_t n) {}
 
   // Apply, for rows that FindRun gave.
-  ApplyResult ApplyRun(float* first, absl::Span<const Key> keys,
+  ApplyResult ApplyRun(float* first, KeySpan keys,
                        absl::Span<const float> gradients,
                        const StepContext& step, Overwritten* overwritten);
 

@@ -183,8 +183,7 @@ void PartitionSim::Begin() {
     }
     CheckHeld("acknowledged", generation, rank, clock);
   };
-  world_.answered = [this](uint64_t generation,
-                           const std::vector<float>& rows) {
+  world_.answered = [this](uint64_t generation, absl::Span<const float> rows) {
     if (job_.sync.spec.mode == SyncMode::kBsp) return;
     const uint32_t width = job_.width();
     for (uint32_t c = 0; c < width; ++c) {

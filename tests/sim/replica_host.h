@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/cluster/node.h"
 #include "scheduler/job/order.h"
 #include "server/core/partition.h"
@@ -41,7 +42,7 @@ struct ReplicaWorld {
   std::function<void(uint64_t generation, uint64_t epoch, uint32_t rank,
                      Clock clock)>
       acknowledged;
-  std::function<void(uint64_t generation, const std::vector<float>& rows)>
+  std::function<void(uint64_t generation, absl::Span<const float> rows)>
       answered;
   std::function<void(std::string problem)> report;
 };

@@ -90,11 +90,12 @@ void SimRank::SendPull() {
   PullMessage pull{.epoch = placement_.epoch,
                    .rank = RankName{who_.rank, who_.attempt},
                    .clock = clock_};
+  keys_.clear();
   for (Key key : job_.Pulled(who_.rank, clock_.step, 0)) {
-    pull.keys.push_back(ToMixedKey(job_.tables[0], key));
+    keys_.push_back(ToMixedKey(job_.tables[0], key));
   }
-  std::sort(pull.keys.begin(), pull.keys.end());
-  keys_ = pull.keys;
+  std::sort(keys_.begin(), keys_.end());
+  pull.keys = keys_;
   const uint64_t wait = ++waits_;
   peers_.pull(placement_.primary, who_.generation, std::move(pull),
               [this, wait](absl::StatusOr<Answer> answer) {
@@ -167,10 +168,12 @@ void SimRank::SendChunks() {
                     .ends_epoch = EndsEpoch()};
   if (!whole.ends_epoch) {
     whole.examples = 1;
+    std::vector<Key> keys;
     for (Key key : job_.Pushed(who_.rank, clock_, who_.attempt, 0)) {
-      whole.keys.push_back(ToMixedKey(job_.tables[0], key));
+      keys.push_back(ToMixedKey(job_.tables[0], key));
     }
-    std::sort(whole.keys.begin(), whole.keys.end());
+    std::sort(keys.begin(), keys.end());
+    whole.keys = std::move(keys);
     whole.values =
         job_.Values(who_.rank, clock_, who_.attempt, whole.keys.size());
   }
