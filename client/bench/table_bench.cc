@@ -17,6 +17,7 @@
 #include "client/bench/tcp_exchange.h"
 #include "client/render/numbers.h"
 #include "client/render/progress_line.h"
+#include "common/daemon/heap.h"
 #include "common/status/status_macros.h"
 #include "common/time/clock.h"
 
@@ -50,6 +51,8 @@ class TableBench {
   }
 
   absl::StatusOr<TableReport> Run() {
+    // As a worker's process does.
+    KeepFreedMemory();
     SERAPH_ASSIGN_OR_RETURN(
         folder_, ScratchFolder::Create(place_.local.temporary_directory));
     SERAPH_RETURN_IF_ERROR(MakeLists());

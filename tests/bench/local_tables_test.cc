@@ -40,7 +40,7 @@ TEST(LocalTablesTest, RowsMoveAsThoseOfAServer) {
       step.entry.emplace().tables = {
           {.keys = {&key, 1}, .values = {&gradient, 1}}};
       step.pull = ClockPull{.clock = {}, .keys = {{&key, 1}}};
-      EXPECT_EQ((*tables)->Take(step).rows[0], std::vector<float>{row[0]})
+      EXPECT_EQ((*tables)->Take(step).rows[0], FloatBuffer{row[0]})
           << "step " << i << ", seed " << seed;
     }
   }

@@ -74,10 +74,20 @@ void WriteParts(
     return server == TableRouter::kNoServer ? route->homeless
                                             : route->servers[server];
   };
+  const auto row_bytes_of = [&](const RoutedPart& part) -> size_t {
+    const TableSpec& spec =
+        router.tables()[router.placements()[part.placement].table];
+    return RowBytes(spec.transport, spec.width);
+  };
+  // Of values that have no place in a message yet.
+  size_t bytes_left = 0;
+  for (const RoutedPart& part : parts_of(step.push)) {
+    bytes_left += part.count * row_bytes_of(part);
+  }
   for (const RoutedPart& part : parts_of(step.push)) {
     const PartitionPlacement& placement = router.placements()[part.placement];
     const TableSpec& spec = router.tables()[placement.table];
-    const size_t row_bytes = RowBytes(spec.transport, spec.width);
+    const size_t row_bytes = row_bytes_of(part);
     const size_t chunk_keys =
         std::max<size_t>(1, message_bytes / (sizeof(Key) + row_bytes));
     const size_t chunks =
@@ -98,6 +108,12 @@ void WriteParts(
       out->set_chunks(chunks);
       out->set_values(EncodingOf(spec.transport));
       if (count == 0) continue;
+      // All at once: a string that grows is copied again and again.
+      if (push->values().empty()) {
+        push->mutable_values()->reserve(
+            std::min(bytes_left, std::max(chunk_keys, count) * row_bytes));
+      }
+      bytes_left -= count * row_bytes;
       const char* const rows = ValuesOf(step, placement.table);
       if (table.origin.empty()) {
         push->mutable_values()->append(rows + first * row_bytes,

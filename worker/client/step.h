@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "common/base/clock.h"
+#include "common/base/float_buffer.h"
 #include "common/base/key.h"
 #include "proto/parameters.pb.h"
 #include "worker/client/key_orders.h"
@@ -51,7 +52,7 @@ struct FinishedStep {
   uint64_t step = 0;  // As Start returned.
   // OK: every partition has acknowledged the entry, and all rows are there.
   absl::Status status;
-  std::vector<std::vector<float>> rows;  // By table, [n * width]: of a pull.
+  std::vector<FloatBuffer> rows;  // By table, [n * width]: of a pull.
 };
 
 // A step, and where its parts go.

@@ -105,7 +105,8 @@ class World {
     const FinishedStep step = std::move(output_.finished[0]);
     output_ = {};
     EXPECT_THAT(step.status, IsOk());
-    return step.rows.empty() ? std::vector<float>() : step.rows[0];
+    if (step.rows.empty()) return {};
+    return {step.rows[0].begin(), step.rows[0].end()};
   }
 
   // What a server says.

@@ -120,7 +120,7 @@ TEST_P(TableClientRowsTest, OfScrambledKeys) {
   }
   ASSERT_EQ(output.finished.size(), 1);
   EXPECT_THAT(output.finished[0].status, IsOk());
-  const std::vector<float>& rows = output.finished[0].rows[0];
+  const FloatBuffer& rows = output.finished[0].rows[0];
   ASSERT_EQ(rows.size(), keys.size() * width);
   ASSERT_EQ(pushed_.size(), keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {

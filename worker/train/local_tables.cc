@@ -97,8 +97,8 @@ void LocalTables::Apply(const TablePush& push, Table* table) {
 }
 
 void LocalTables::Read(absl::Span<const Key> keys, Table* table,
-                       std::vector<float>* rows) {
-  rows->resize(keys.size());
+                       FloatBuffer* rows) {
+  rows->assign(keys.size(), 0.0f);
   ForEachRun(table, keys, [&](Rows* there, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const auto row = there->find(keys[i]);

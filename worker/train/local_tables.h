@@ -59,8 +59,7 @@ class LocalTables {
   template <typename Visit>
   static void ForEachRun(Table* table, absl::Span<const Key> keys, Visit visit);
   static void Apply(const TablePush& push, Table* table);
-  static void Read(absl::Span<const Key> keys, Table* table,
-                   std::vector<float>* rows);
+  static void Read(absl::Span<const Key> keys, Table* table, FloatBuffer* rows);
 
   std::vector<std::unique_ptr<Table>> tables_;
 };

@@ -100,7 +100,7 @@ class RankMachine {
     BatchKeys keys;
     uint64_t records_after = 0;  // Position in the epoch behind this batch.
     bool answered = false;
-    std::vector<std::vector<float>> rows;  // By table.
+    std::vector<FloatBuffer> rows;         // By table.
     std::vector<TableGradient> gradients;  // By table.
   };
   // What a step that is out brings back.
