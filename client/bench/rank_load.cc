@@ -144,29 +144,42 @@ void RankLoad::Send(const std::vector<TableClient::Outgoing>& outgoing,
   for (const TableClient::Outgoing& one : outgoing) {
     if (counts_bytes_) counts->request_bytes += one.request->ByteSizeLong();
     open_links_.at(one.server->address)
-        ->Send(one.request,
-               [mailbox = mailbox_, message = one.message](
-                   absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
-                 mailbox->Put({message, std::move(reply)});
-               });
+        ->Send(
+            one.request,
+            [mailbox = mailbox_, message = one.message](
+                absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
+              mailbox->Put({message, std::move(reply)});
+            },
+            ServerLink::Leaves::kWithNext);
   }
 }
 
+void RankLoad::Flush() {
+  for (const auto& [address, link] : open_links_) link->Flush();
+}
+
 absl::Status RankLoad::Await(BenchOperation operation, LoadCounts* counts) {
-  std::optional<Event> event =
-      mailbox_->Take(std::min(kLook, client_.NextTick() - clock_.Now()));
+  Flush();
+  std::optional<Event> event = mailbox_->TryTake();
+  if (!event.has_value()) {
+    event = mailbox_->Take(std::min(kLook, client_.NextTick() - clock_.Now()));
+  }
   const absl::Duration now = clock_.Now();
   TableClient::Output output;
   if (event.has_value()) {
     heard_ = now;
-    if (counts_bytes_ && event->reply.ok()) {
-      counts->reply_bytes += event->reply->bytes();
-    }
-    client_.OnReply(event->message, std::move(event->reply), now, &output);
   } else if (now - heard_ >= options_.patience) {
     return absl::DeadlineExceededError(
         absl::StrCat("no answer of the servers for ",
                      absl::FormatDuration(options_.patience)));
+  }
+  // All that is there: what follows from it leaves together, when the next
+  // answer is waited for.
+  for (; event.has_value(); event = mailbox_->TryTake()) {
+    if (counts_bytes_ && event->reply.ok()) {
+      counts->reply_bytes += event->reply->bytes();
+    }
+    client_.OnReply(event->message, std::move(event->reply), now, &output);
   }
   client_.Tick(now, &output);
   Send(output.outgoing, counts);

@@ -95,6 +95,8 @@ class RankLoad {
   absl::Status Await(BenchOperation operation, LoadCounts* counts);
   void Send(const std::vector<TableClient::Outgoing>& outgoing,
             LoadCounts* counts);
+  // Sends what waits for others to leave with them.
+  void Flush();
   absl::Status TakeFinished(const std::vector<FinishedStep>& finished,
                             BenchOperation operation, LoadCounts* counts);
 

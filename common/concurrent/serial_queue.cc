@@ -18,6 +18,17 @@ void SerialQueue::Post(absl::AnyInvocable<void()> work) {
   executor_->Schedule([this] { RunBatch(); });
 }
 
+bool SerialQueue::TryRun(absl::FunctionRef<bool()> work) {
+  {
+    MutexLock lock(&mu_);
+    if (scheduled_) return false;
+    scheduled_ = true;
+  }
+  const bool done = work();
+  EndTurn();
+  return done;
+}
+
 void SerialQueue::Drain() {
   MutexLock lock(&mu_);
   while (scheduled_) idle_.Wait(&mu_);
@@ -33,6 +44,10 @@ void SerialQueue::RunBatch() {
     work();
     work = nullptr;  // What it holds is freed before the next one runs.
   }
+  EndTurn();
+}
+
+void SerialQueue::EndTurn() {
   {
     MutexLock lock(&mu_);
     if (pending_.empty()) {

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "common/concurrent/executor.h"
 #include "common/concurrent/mutex.h"
 
@@ -34,6 +35,12 @@ class SerialQueue {
   // Runs `work` after all that was posted before it, never inside of this call.
   void Post(absl::AnyInvocable<void()> work) ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Runs `work` inside of this call if nothing that was posted is left, and
+  // returns what it returned: false is to mean that it has done nothing and has
+  // yet to be posted. Otherwise returns false at once: it waits for nobody, so
+  // that a closure may call it too. What is posted meanwhile runs later.
+  bool TryRun(absl::FunctionRef<bool()> work) ABSL_LOCKS_EXCLUDED(mu_);
+
   // Returns when the queue is empty and no closure runs: all that was posted
   // before the call has run, and what those posted too. While others keep
   // posting it may wait long.
@@ -44,13 +51,16 @@ class SerialQueue {
 
   // Runs the closures that are there, in turn.
   void RunBatch() ABSL_LOCKS_EXCLUDED(mu_);
+  // Ends a turn: whatever was posted during it has the next one.
+  void EndTurn() ABSL_LOCKS_EXCLUDED(mu_);
 
   Executor* const executor_;
 
   Mutex mu_;
   CondVar idle_;  // scheduled_ became false.
   Batch pending_ ABSL_GUARDED_BY(mu_);
-  // RunBatch runs, or is going to: exactly then closures are left.
+  // RunBatch or TryRun runs, or RunBatch is going to: closures are left only
+  // then.
   bool scheduled_ ABSL_GUARDED_BY(mu_) = false;
 };
 

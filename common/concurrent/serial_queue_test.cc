@@ -82,6 +82,74 @@ TEST(SerialQueueTest, ManyThreadsPostAndEachThreadsOrderHolds) {
   EXPECT_THAT(next, ElementsAre(kPosts, kPosts, kPosts, kPosts));
 }
 
+TEST(SerialQueueTest, AFreeQueueRunsWorkAtOnceABusyOneNever) {
+  ManualExecutor executor;
+  SerialQueue queue(&executor);
+  std::vector<int> ran;
+  const auto try_run = [&](int number) {
+    return queue.TryRun([&] {
+      ran.push_back(number);
+      return true;
+    });
+  };
+  EXPECT_TRUE(try_run(1));
+  EXPECT_TRUE(try_run(2));
+  EXPECT_EQ(executor.RunAll(), 0);
+  queue.Post([&] {
+    EXPECT_FALSE(try_run(0)) << "in a closure of the same queue";
+    ran.push_back(3);
+  });
+  EXPECT_FALSE(try_run(0)) << "ahead of what was posted";
+  executor.RunAll();
+  EXPECT_TRUE(try_run(4));
+  EXPECT_THAT(ran, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(SerialQueueTest, WhatIsPostedDuringWorkThatRunsAtOnceHasTheNextTurn) {
+  ManualExecutor executor;
+  SerialQueue queue(&executor);
+  std::vector<int> ran;
+  EXPECT_FALSE(queue.TryRun([&] {
+    queue.Post([&] { ran.push_back(2); });
+    EXPECT_FALSE(queue.TryRun([] { return true; }));
+    ran.push_back(1);
+    return false;  // Is what TryRun returns.
+  }));
+  EXPECT_THAT(ran, ElementsAre(1));
+  EXPECT_EQ(executor.RunAll(), 1);
+  EXPECT_THAT(ran, ElementsAre(1, 2));
+}
+
+TEST(SerialQueueTest, ManyThreadsPostOrRunAndEachThreadsOrderHolds) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2000;
+  ThreadPool pool("test", 2);
+  // Neither is guarded: the queue is what keeps the work apart.
+  std::vector<int> next(kThreads, 0);
+  int running = 0;
+  int out_of_order = 0;
+  {
+    SerialQueue queue(&pool);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) {
+          const auto work = [&, t, i] {
+            if (++running != 1 || next[t] != i) ++out_of_order;
+            next[t] = i + 1;
+            --running;
+            return true;
+          };
+          if (i % 3 == 0 || !queue.TryRun(work)) queue.Post(work);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(out_of_order, 0);
+  EXPECT_THAT(next, ElementsAre(kEach, kEach, kEach, kEach));
+}
+
 TEST(SerialQueueTest, DrainWaitsForWhatClosuresPost) {
   ThreadPool pool("test", 2);
   SerialQueue queue(&pool);

@@ -284,6 +284,12 @@ size_t Partition::awaited() const {
                        [](const PeerLink& peer) { return peer.awaited(); });
 }
 
+bool Partition::IsFree() const {
+  return leads() && parked_.empty() && pending_.empty() && held_.empty() &&
+         !cut_.holding() && !handing_over_.has_value() &&
+         !state_->entries_wait();
+}
+
 size_t Partition::bytes() const {
   size_t bytes = stage_.bytes() + held_bytes_ + tail_.bytes() +
                  intake_.bytes().size() + cut_.copied_bytes();

@@ -194,6 +194,9 @@ class Partition {
   // Answers that wait until something is confirmed, or until somebody else may
   // answer no more.
   size_t pending() const { return pending_.size(); }
+  // Whether a message would bring about its own work alone: no pull, entry or
+  // answer waits, and no cut or hand-over is under way.
+  bool IsFree() const;
   // Repeats under bsp whose bytes differed from their original's: a model or
   // reader that is not deterministic.
   uint64_t differing_repeats() const { return differing_repeats_; }

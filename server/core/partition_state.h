@@ -142,6 +142,9 @@ class PartitionState {
   // Errors: Aborted where the ledger does not reach back so far.
   absl::StatusOr<PartitionCut> CutBelow(Clock clock) const;
 
+  // Whether entries of a clock wait for those of other ranks (bsp).
+  bool entries_wait() const { return !folded_.waiting.empty(); }
+
   // Rows, index and kept entries, in bytes.
   size_t bytes() const;
 

@@ -131,6 +131,34 @@ TEST(PartitionTest, AnEntryWithoutKeysFinishesTheClock) {
   EXPECT_FALSE(p.Waits(pull));
 }
 
+TEST(PartitionTest, IsFreeWhileNothingWaits) {
+  Harness asp(OptionsFor(SyncMode::kAsp, 2));
+  EXPECT_TRUE(asp.partition().IsFree());
+  asp.Push(0, {0, 0}, {5}, {1});
+  EXPECT_TRUE(asp.partition().IsFree());
+  asp.Pull(0, {0, 2}, {5});
+  EXPECT_FALSE(asp.partition().IsFree()) << "a pull waits";
+  asp.Push(0, {0, 1}, {}, {});
+  EXPECT_TRUE(asp.partition().IsFree());
+
+  Harness bsp(OptionsFor(SyncMode::kBsp, 2));
+  EXPECT_TRUE(bsp.partition().IsFree());
+  bsp.Push(0, {0, 0}, {5}, {1});
+  EXPECT_FALSE(bsp.partition().IsFree()) << "an entry waits for rank 1's";
+  bsp.Push(1, {0, 0}, {5}, {1});
+  EXPECT_TRUE(bsp.partition().IsFree());
+
+  Effects effects;
+  ASSERT_TRUE(
+      asp.partition().BeginCut(1, false, absl::ZeroDuration(), &effects).ok());
+  EXPECT_FALSE(asp.partition().IsFree()) << "a cut is under way";
+  asp.partition().DropCut(1, absl::ZeroDuration(), &effects);
+  EXPECT_TRUE(asp.partition().IsFree());
+  asp.partition().Configure({.epoch = 8, .duty = ReplicaDuty::kCollect},
+                            absl::ZeroDuration(), &effects);
+  EXPECT_FALSE(asp.partition().IsFree()) << "it does not lead";
+}
+
 TEST(PartitionTest, AttemptsFence) {
   Harness p(OptionsFor(SyncMode::kBsp, 2));
   const Ticket old_pull = p.Pull(0, {0, 1}, {5});

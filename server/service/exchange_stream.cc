@@ -15,6 +15,8 @@ constexpr size_t kMaxWaiting = 1024;
 // Replies go together up to about so many bytes.
 constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kReplyBytes = 64;  // Of one without rows, about.
+// Replies that wait for those to the other requests of their message.
+constexpr size_t kGathered = 32;
 
 }  // namespace
 
@@ -81,6 +83,7 @@ absl::Status ExchangeStream::HandOn() {
     MutexLock lock(&outbox_->mu);
     outbox_->batches |= is_batch;
     outbox_->unanswered += requests.size();
+    outbox_->gathering = std::this_thread::get_id();
   }
   for (const WithBulk<v1::ExchangeRequest>& request : requests) {
     calls_.Exchange(request,
@@ -89,6 +92,17 @@ absl::Status ExchangeStream::HandOn() {
                       Reply(outbox, std::move(reply), std::move(hold));
                     });
   }
+  Batch batch;
+  {
+    MutexLock lock(&outbox_->mu);
+    outbox_->gathering = {};
+    if (outbox_->writing || outbox_->finished || outbox_->replies.empty()) {
+      return absl::OkStatus();
+    }
+    outbox_->writing = true;
+    batch = TakeBatch(outbox_.get());
+  }
+  Write(outbox_, std::move(batch));
   return absl::OkStatus();
 }
 
@@ -105,7 +119,11 @@ void ExchangeStream::Reply(const std::shared_ptr<Outbox>& outbox,
     if (outbox->stream == nullptr || outbox->finished) return;
     --outbox->unanswered;
     outbox->replies.push_back({std::move(reply), std::move(hold), bytes});
-    if (std::exchange(outbox->writing, true)) return;
+    if (outbox->writing || (outbox->gathering == std::this_thread::get_id() &&
+                            outbox->replies.size() < kGathered)) {
+      return;
+    }
+    outbox->writing = true;
     batch = TakeBatch(outbox.get());
   }
   Write(outbox, std::move(batch));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,11 +22,12 @@ namespace seraph {
 
 // Reads requests one after the other, hands each on, and writes replies in the
 // order in which they become ready; those that wait go as one message where the
-// client sends such. A client that has said all it wanted gets its answers
-// before the stream ends. A request that waits for its answer holds nothing up;
-// but from a client that does not read its replies nothing more is read. What
-// becomes ready after the stream has ended is dropped: the client sends its
-// unanswered requests again on its next stream.
+// client sends such, and so do those that are ready as soon as their requests,
+// which came as one message, are handed on. A client that has said all it
+// wanted gets its answers before the stream ends. A request that waits for its
+// answer holds nothing up; but from a client that does not read its replies
+// nothing more is read. What becomes ready after the stream has ended is
+// dropped: the client sends its unanswered requests again on its next stream.
 //
 // Deletes itself when gRPC is done with it.
 class ExchangeStream final
@@ -61,6 +63,8 @@ class ExchangeStream final
     std::deque<Outgoing> replies ABSL_GUARDED_BY(mu);
     bool batches ABSL_GUARDED_BY(mu) = false;  // The client sends such.
     bool writing ABSL_GUARDED_BY(mu) = false;
+    // Hands requests on, and sends what it answers of them when it has.
+    std::thread::id gathering ABSL_GUARDED_BY(mu);
     bool read_waits ABSL_GUARDED_BY(mu) = false;  // Until replies have left.
     bool read_all ABSL_GUARDED_BY(mu) = false;    // No more requests come.
     size_t unanswered ABSL_GUARDED_BY(mu) = 0;    // Requests handed on.

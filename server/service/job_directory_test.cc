@@ -22,6 +22,8 @@ using ::seraph::testing::IsOk;
 using ::seraph::testing::ManualExecutor;
 using ::seraph::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr uint64_t kSelf = 77;
 constexpr uint64_t kOther = 88;
@@ -308,6 +310,65 @@ TEST_F(JobDirectoryTest, WhatWaitsIsAnsweredWhenTheJobGoes) {
     executor_.RunAll();
     EXPECT_EQ(code, PartCode::kNotHere);
   }
+}
+
+TEST_F(JobDirectoryTest, AShortMessageRunsWhereItIsIfNothingWaits) {
+  ASSERT_EQ(Assign(Leading(1)), absl::OkStatus());
+  const auto job = jobs_->Find({"job", 1});
+  PartitionActor* const actor = (*job)->Find(0, 0);
+  ASSERT_EQ(Push(0, 0), PartCode::kOk);
+  std::vector<int> answered;
+  const auto push = [&](uint32_t step) {
+    PushMessage message;
+    message.epoch = 1;
+    message.rank = RankName{0, 1};
+    message.clock = {0, step};
+    const std::optional<Answer> answer = actor->PushHere(
+        std::move(message),
+        [&, step] { return [&, step](Answer) { answered.push_back(step); }; });
+    return answer.has_value() ? answer->outcome.code
+                              : std::optional<PartCode>();
+  };
+  const auto pull = [&](uint32_t step) {
+    PullMessage message;
+    message.epoch = 1;
+    message.rank = RankName{0, 1};
+    message.clock = {0, step};
+    message.keys = {5};
+    const std::optional<Answer> answer =
+        actor->PullHere(std::move(message), [&, step] {
+          return [&, step](Answer) { answered.push_back(100 + step); };
+        });
+    return answer.has_value() ? answer->outcome.code
+                              : std::optional<PartCode>();
+  };
+  EXPECT_EQ(push(1), PartCode::kOk);
+  EXPECT_EQ(push(1), PartCode::kOk) << "a repeat";
+  EXPECT_EQ(push(7), PartCode::kExpectedClock);
+  EXPECT_EQ(pull(2), PartCode::kOk);
+  EXPECT_EQ(executor_.RunAll(), 0);
+
+  // Behind what was posted it has to wait for its turn.
+  actor->Run([](Partition*) {});
+  EXPECT_EQ(push(2), std::nullopt);
+  EXPECT_THAT(answered, IsEmpty());
+  executor_.RunAll();
+  EXPECT_THAT(answered, ElementsAre(2));
+
+  // A pull that waits is answered later; and while one does, what may set it
+  // going has a turn of its own.
+  EXPECT_EQ(pull(4), std::nullopt);
+  EXPECT_EQ(executor_.RunAll(), 0);
+  EXPECT_EQ(push(3), std::nullopt);
+  EXPECT_THAT(answered, ElementsAre(2));
+  executor_.RunAll();
+  EXPECT_THAT(answered, UnorderedElementsAre(2, 3, 104));
+
+  actor->Close([] {});
+  executor_.RunAll();
+  EXPECT_EQ(push(4), std::nullopt);
+  executor_.RunAll();
+  EXPECT_EQ(answered.back(), 4) << "told that the replica is not here";
 }
 
 TEST_F(JobDirectoryTest, PeersThatSayNothingAreTold) {

@@ -20,16 +20,58 @@
 namespace seraph {
 namespace {
 
+// Requests of at most so many bytes of keys and values run on the thread that
+// brings them, where their partitions are free: to wake others would take
+// longer.
+constexpr size_t kHereBytes = 16 << 10;
+
+size_t BytesOf(const DecodedPart<PushMessage>& part) {
+  return part.message.keys.size() * sizeof(Key) +
+         part.message.values.size() * sizeof(float);
+}
+size_t BytesOf(const DecodedPart<PullMessage>& part) {
+  return part.message.Keys().size() *
+         (sizeof(Key) + part.form.width * sizeof(float));
+}
+
+// What may take long, whatever its size, never runs here: the walk over all
+// rows at an epoch's end, functions, and a chunk that makes an entry whole.
+bool IsPlain(const PushMessage& message) {
+  return !message.ends_epoch && message.calls.empty() &&
+         message.call == nullptr && message.chunks == 1;
+}
+bool IsPlain(const PullMessage& message) { return message.call == nullptr; }
+
+template <typename Message>
+bool RunsHere(const std::vector<DecodedPart<Message>>& parts) {
+  size_t bytes = 0;
+  for (const DecodedPart<Message>& part : parts) {
+    if (part.actor == nullptr) continue;
+    if (!IsPlain(part.message)) return false;
+    bytes += BytesOf(part);
+  }
+  return bytes <= kHereBytes;
+}
+
 void SendPulls(std::vector<DecodedPart<PullMessage>> parts,
                const std::shared_ptr<AnswerJoin<Answer>>& join) {
+  const bool here = RunsHere(parts);
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].actor == nullptr) {
-      join->Set(i, std::move(parts[i].refusal));
+    DecodedPart<PullMessage>& part = parts[i];
+    if (part.actor == nullptr) {
+      join->Set(i, std::move(part.refusal));
       continue;
     }
-    parts[i].actor->Pull(std::move(parts[i].message), [join, i](Answer answer) {
-      join->Set(i, std::move(answer));
-    });
+    const auto later = [&] {
+      return [join, i](Answer answer) { join->Set(i, std::move(answer)); };
+    };
+    if (!here) {
+      part.actor->Pull(std::move(part.message), later());
+    } else if (auto answer =
+                   part.actor->PullHere(std::move(part.message), later);
+               answer.has_value()) {
+      join->Set(i, *std::move(answer));
+    }
   }
 }
 
@@ -38,20 +80,27 @@ void SendPushes(const ServedJob& job,
                 std::vector<DecodedPart<PushMessage>> parts,
                 const std::vector<Reservation>& reservations,
                 const std::shared_ptr<AnswerJoin<Answer>>& join) {
+  const bool here = RunsHere(parts);
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].actor == nullptr) {
-      join->Set(i, std::move(parts[i].refusal));
-    } else if (!reservations[i].has_value()) {
-      parts[i].actor->Push(
-          std::move(parts[i].message),
-          [join, i](Answer answer) { join->Set(i, std::move(answer)); });
-    } else {
-      parts[i].actor->Push(std::move(parts[i].message),
-                           [join, i, admission = job.admission,
-                            entry = *reservations[i]](Answer answer) {
-                             admission->End(entry);
-                             join->Set(i, std::move(answer));
-                           });
+    DecodedPart<PushMessage>& part = parts[i];
+    const auto later = [&] {
+      return [join, i](Answer answer) { join->Set(i, std::move(answer)); };
+    };
+    if (part.actor == nullptr) {
+      join->Set(i, std::move(part.refusal));
+    } else if (reservations[i].has_value()) {
+      part.actor->Push(std::move(part.message),
+                       [join, i, admission = job.admission,
+                        entry = *reservations[i]](Answer answer) {
+                         admission->End(entry);
+                         join->Set(i, std::move(answer));
+                       });
+    } else if (!here) {
+      part.actor->Push(std::move(part.message), later());
+    } else if (auto answer =
+                   part.actor->PushHere(std::move(part.message), later);
+               answer.has_value()) {
+      join->Set(i, *std::move(answer));
     }
   }
 }

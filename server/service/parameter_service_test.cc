@@ -598,6 +598,29 @@ TEST_F(ParameterServiceTest, ManyRequestsMayGoAsOneMessage) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::INVALID_ARGUMENT);
 }
 
+TEST_F(ParameterServiceTest, WhatIsAnsweredAtOnceLeavesAsOneMessage) {
+  grpc::ClientContext context;
+  SetDeadline(&context, absl::Seconds(20));
+  const auto stream = stub_->Exchange(&context);
+  v1::ExchangeRequest batch;
+  constexpr int kRequests = 20;
+  for (int i = 1; i <= kRequests; ++i) {
+    v1::ExchangeRequest* const one = batch.add_batch();
+    one->set_number(i);
+    *one->mutable_pull() = Pull(0, 0);  // Of a job that is not there.
+  }
+  ASSERT_TRUE(stream->Write(batch));
+  v1::ExchangeReply reply;
+  ASSERT_TRUE(stream->Read(&reply));
+  ASSERT_EQ(reply.batch_size(), kRequests);
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_EQ(reply.batch(i).number(), i + 1);
+    EXPECT_EQ(reply.batch(i).error_code(), grpc::NOT_FOUND);
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
 TEST_F(ParameterServiceTest, WhoHasSaidAllIsAnsweredBeforeTheStreamEnds) {
   ASSERT_THAT(Assign(Order("bsp", SumTable())), IsOk());
   ASSERT_THAT(Begin(0), IsOk());

@@ -102,32 +102,63 @@ Answer PartitionActor::AnswerWithoutWork(const std::optional<RankName>& rank,
   return answer;
 }
 
-void PartitionActor::Push(PushMessage message, AnswerTo answer) {
-  if (around_.noop) return answer(AnswerWithoutWork(message.rank, 0));
-  queue_.Post([this, message = std::move(message),
+template <typename Message, typename Take>
+void PartitionActor::Post(Message message, Take take, AnswerTo answer) {
+  queue_.Post([this, take, message = std::move(message),
                answer = std::move(answer)]() mutable {
     if (partition_ == nullptr) return answer(NotHere(0));
     message.ticket = ++last_ticket_;
     answers_.emplace(message.ticket, std::move(answer));
     Effects effects;
-    partition_->Push(std::move(message), around_.clock->Now(), &effects);
+    (partition_.get()->*take)(std::move(message), around_.clock->Now(),
+                              &effects);
     Finish(std::move(effects));
   });
+}
+
+template <typename Message, typename Take>
+std::optional<Answer> PartitionActor::TakeHere(Message* message, Take take,
+                                               MakeAnswerTo later) {
+  std::optional<Answer> own;
+  const bool ran = queue_.TryRun([&] {
+    if (partition_ == nullptr || !partition_->IsFree()) return false;
+    const Ticket ticket = ++last_ticket_;
+    message->ticket = ticket;
+    Effects effects;
+    (partition_.get()->*take)(std::move(*message), around_.clock->Now(),
+                              &effects);
+    Finish(std::move(effects), ticket, &own);
+    if (!own.has_value()) answers_.emplace(ticket, later());
+    return true;
+  });
+  if (!ran) Post(std::move(*message), take, later());
+  return own;
+}
+
+void PartitionActor::Push(PushMessage message, AnswerTo answer) {
+  if (around_.noop) return answer(AnswerWithoutWork(message.rank, 0));
+  Post(std::move(message), &Partition::Push, std::move(answer));
 }
 
 void PartitionActor::Pull(PullMessage message, AnswerTo answer) {
   if (around_.noop) {
     return answer(AnswerWithoutWork(message.rank, message.Keys().size()));
   }
-  queue_.Post([this, message = std::move(message),
-               answer = std::move(answer)]() mutable {
-    if (partition_ == nullptr) return answer(NotHere(0));
-    message.ticket = ++last_ticket_;
-    answers_.emplace(message.ticket, std::move(answer));
-    Effects effects;
-    partition_->Pull(std::move(message), around_.clock->Now(), &effects);
-    Finish(std::move(effects));
-  });
+  Post(std::move(message), &Partition::Pull, std::move(answer));
+}
+
+std::optional<Answer> PartitionActor::PushHere(PushMessage&& message,
+                                               MakeAnswerTo later) {
+  if (around_.noop) return AnswerWithoutWork(message.rank, 0);
+  return TakeHere(&message, &Partition::Push, later);
+}
+
+std::optional<Answer> PartitionActor::PullHere(PullMessage&& message,
+                                               MakeAnswerTo later) {
+  if (around_.noop) {
+    return AnswerWithoutWork(message.rank, message.Keys().size());
+  }
+  return TakeHere(&message, &Partition::Pull, later);
 }
 
 void PartitionActor::BeginAttempt(RankName rank, DoneTo done) {
@@ -332,7 +363,8 @@ void PartitionActor::CheckMemory(Effects* effects) {
       around_.clock->Now(), effects);
 }
 
-void PartitionActor::Finish(Effects effects) {
+void PartitionActor::Finish(Effects effects, Ticket own,
+                            std::optional<Answer>* own_answer) {
   Account();
   CheckMemory(&effects);
   if (!effects.messages.empty()) FailPoint("server.forwarding");
@@ -344,9 +376,18 @@ void PartitionActor::Finish(Effects effects) {
   if (!effects.messages.empty()) FailPoint("server.forwarded");
   if (!effects.answers.empty()) {
     FailPoint("server.answering");
-    ExpireAnswers(around_.clock->Now(), &effects.answers);
+    if (std::any_of(effects.answers.begin(), effects.answers.end(),
+                    [](const Answer& answer) {
+                      return answer.valid_until < absl::InfiniteDuration();
+                    })) {
+      ExpireAnswers(around_.clock->Now(), &effects.answers);
+    }
   }
   for (Answer& answer : effects.answers) {
+    if (own_answer != nullptr && answer.ticket == own) {
+      *own_answer = std::move(answer);
+      continue;
+    }
     auto node = answers_.extract(answer.ticket);
     if (!node.empty()) node.mapped()(std::move(answer));
   }
@@ -357,27 +398,34 @@ void PartitionActor::Finish(Effects effects) {
 }
 
 void PartitionActor::Account() {
+  // Each is true by itself; nobody concludes from one to another.
+  const auto set = [](auto* gauge, auto value) {
+    gauge->store(value, std::memory_order_release);
+  };
   const uint64_t bytes = partition_->bytes();
-  around_.budget->used_bytes += static_cast<int64_t>(bytes - gauges_.bytes);
-  gauges_.bytes = bytes;
-  gauges_.epoch = partition_->epoch();
-  gauges_.duty = partition_->duty();
-  gauges_.parked = partition_->parked();
-  at_rest_ = partition_->leads() && partition_->awaited() == 0 &&
-             partition_->pending() == 0 && !timed_;
+  const uint64_t before = gauges_.bytes;
+  if (bytes != before) {
+    around_.budget->used_bytes += static_cast<int64_t>(bytes - before);
+    set(&gauges_.bytes, bytes);
+  }
+  set(&gauges_.epoch, partition_->epoch());
+  set(&gauges_.duty, partition_->duty());
+  set(&gauges_.parked, static_cast<uint32_t>(partition_->parked()));
+  set(&at_rest_, partition_->leads() && partition_->awaited() == 0 &&
+                     partition_->pending() == 0 && !timed_);
   if (!partition_->holds()) {
-    gauges_.rows = 0;
-    gauges_.position = 0;
-    gauges_.unconfirmed = 0;
+    set(&gauges_.rows, uint64_t{0});
+    set(&gauges_.position, uint64_t{0});
+    set(&gauges_.unconfirmed, uint64_t{0});
     return;
   }
   const PartitionState& state = partition_->state();
-  gauges_.rows = state.store().rows();
-  gauges_.position = state.records();
-  gauges_.unconfirmed = partition_->leads() && partition_->awaited() > 0
-                            ? state.records() - partition_->commit()
-                            : 0;
-  gauges_.slowest = Pack(state.slowest());
+  set(&gauges_.rows, uint64_t{state.store().rows()});
+  set(&gauges_.position, state.records());
+  set(&gauges_.unconfirmed, partition_->leads() && partition_->awaited() > 0
+                                ? state.records() - partition_->commit()
+                                : uint64_t{0});
+  set(&gauges_.slowest, Pack(state.slowest()));
 }
 
 }  // namespace seraph

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/cluster/node.h"
@@ -53,10 +55,12 @@ struct ReplicaSurroundings {
 // other replicas to the sender.
 //
 // Threads: every method may be called from any thread. Callbacks are called
-// exactly once, on the executor, with no lock held.
+// exactly once, with no lock held, on the executor, or in PushHere and PullHere
+// of another message.
 class PartitionActor {
  public:
   using AnswerTo = absl::AnyInvocable<void(Answer)>;
+  using MakeAnswerTo = absl::FunctionRef<AnswerTo()>;
   using DoneTo = absl::AnyInvocable<void(Done)>;
 
   // Made as a shared pointer whose last owner, on whatever thread, lets it go
@@ -72,6 +76,12 @@ class PartitionActor {
   // The message's ticket is set here.
   void Push(PushMessage message, AnswerTo answer);
   void Pull(PullMessage message, AnswerTo answer);
+  // The same for messages that cost less than it does to wake a thread. They
+  // run inside of this call if it is the partition's turn for them, and there
+  // nothing waits that they could set going (Partition::IsFree). The answer, if
+  // it is there at once; else what `later` makes gets it.
+  std::optional<Answer> PushHere(PushMessage&& message, MakeAnswerTo later);
+  std::optional<Answer> PullHere(PullMessage&& message, MakeAnswerTo later);
   void BeginAttempt(RankName rank, DoneTo done);
   void Load(std::vector<Key> keys, std::vector<float> values, DoneTo done);
 
@@ -144,9 +154,17 @@ class PartitionActor {
   void PostWork(Work work);
   template <typename Work>
   void PostOrder(Work work, DoneTo done);
+  // `take`: Partition::Push or Pull.
+  template <typename Message, typename Take>
+  void Post(Message message, Take take, AnswerTo answer);
+  template <typename Message, typename Take>
+  std::optional<Answer> TakeHere(Message* message, Take take,
+                                 MakeAnswerTo later);
   void Shut();
   void KnowPeer(const Node& node);
-  void Finish(Effects effects);
+  // The answer to `own` goes to `own_answer`, unless that is null.
+  void Finish(Effects effects, Ticket own = 0,
+              std::optional<Answer>* own_answer = nullptr);
   void CheckMemory(Effects* effects);
   // With `noop`: the answer to a request for `rows` rows.
   Answer AnswerWithoutWork(const std::optional<RankName>& rank,

@@ -104,7 +104,7 @@ class ClusterSim {
                            : 1 << 20;
 
     if (loop_.Happens(0.4)) world_.window_bytes = 1 + loop_.Below(200);
-    if (loop_.Happens(0.3)) world_.inflight_bytes = 1 + loop_.Below(400);
+    if (loop_.Happens(0.6)) world_.inflight_bytes = 1 + loop_.Below(200);
     world_.stray = loop_.Happens(0.5) ? 0.03 : 0;
 
     SimWeatherOnTheWire weather;

@@ -27,6 +27,10 @@ namespace {
 constexpr char kExchange[] = "/seraph.v1.Parameters/Exchange";
 // Requests go together up to about so many bytes.
 constexpr size_t kBatchBytes = 256 << 10;
+// What waits for others to leave with them: so many requests, none of which is
+// larger. The server is to have something to do meanwhile.
+constexpr size_t kHeldRequests = 16;
+constexpr size_t kHeldBytes = 16 << 10;
 
 size_t BytesOf(const v1::ExchangeRequest& request) {
   size_t bytes = 256;  // About, of all but bulk.
@@ -63,7 +67,9 @@ class ServerLink::Stream final
 
   // False if the stream has broken: nothing was done with `done` then.
   bool Send(const std::shared_ptr<const v1::ExchangeRequest>& request,
-            Done* done) {
+            Leaves leaves, Done* done) {
+    const bool may_wait =
+        leaves == Leaves::kWithNext && BytesOf(*request) <= kHeldBytes;
     std::vector<Leaving> batch;
     {
       MutexLock lock(&mu_);
@@ -71,11 +77,22 @@ class ServerLink::Stream final
       const uint64_t number = ++last_number_;
       waiting_.emplace(number, std::move(*done));
       outbox_.push_back({request, number});
+      if (may_wait && outbox_.size() < kHeldRequests) return true;
       if (std::exchange(writing_, true)) return true;
       batch = TakeBatch();
     }
     Write(batch);
     return true;
+  }
+
+  void Flush() {
+    std::vector<Leaving> batch;
+    {
+      MutexLock lock(&mu_);
+      if (broken_ || outbox_.empty() || std::exchange(writing_, true)) return;
+      batch = TakeBatch();
+    }
+    Write(batch);
   }
 
   void OnWriteDone(bool ok) override {
@@ -226,7 +243,9 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
          std::optional<SharedEnds> share)
       : stub_(std::move(channel)), share_(share), window_(window_bytes) {}
 
-  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done) {
+  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done,
+            Leaves leaves) {
+    SendWindow::Request described = Describe(*request);
     std::vector<uint64_t> leaving;
     {
       MutexLock lock(&mu_);
@@ -235,15 +254,27 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         waiting_.at(same->second).done.push_back(std::move(done));
         return;
       }
-      const uint64_t id = ++last_id_;
-      waiting_by_request_[request.get()] = id;
-      const SendWindow::Request entry = Describe(id, *request);
-      Waiting& waiting = waiting_[id];
-      waiting.request = std::move(request);
-      waiting.done.push_back(std::move(done));
-      window_.Add(entry, &leaving);
+      described.id = ++last_id_;
+      window_.Add(described, &leaving);
+      if (leaving.empty()) {
+        waiting_by_request_[request.get()] = described.id;
+        Waiting& waiting = waiting_[described.id];
+        waiting.request = std::move(request);
+        waiting.done.push_back(std::move(done));
+        return;
+      }
     }
-    Leave(leaving);
+    // It has let this one go, and no other.
+    Leave(described.id, request, std::move(done), leaves);
+  }
+
+  void Flush() {
+    std::shared_ptr<Stream> stream;
+    {
+      MutexLock lock(&mu_);
+      stream = stream_;
+    }
+    if (stream != nullptr) stream->Flush();
   }
 
   void Close() {
@@ -270,15 +301,15 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
     std::shared_ptr<const v1::ExchangeRequest> request;
     std::vector<Done> done;
 
-    void AnswerAll(const absl::StatusOr<WithBulk<v1::ExchangeReply>>& reply) {
+    void AnswerAll(absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
       for (size_t i = 0; i + 1 < done.size(); ++i) done[i](reply);
-      done.back()(reply);
+      done.back()(std::move(reply));
     }
   };
 
-  static SendWindow::Request Describe(uint64_t id,
-                                      const v1::ExchangeRequest& request) {
-    SendWindow::Request described{.id = id};
+  // All but the id.
+  static SendWindow::Request Describe(const v1::ExchangeRequest& request) {
+    SendWindow::Request described;
     const v1::PushRequest* push = PushOf(request);
     if (push == nullptr) return described;
     described.kind = PullOf(request) == nullptr ? SendWindow::Kind::kPush
@@ -297,33 +328,45 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
   }
 
   // Sends what the window has let go.
-  void Leave(const std::vector<uint64_t>& ids) {
-    for (uint64_t id : ids) {
+  void Leave(uint64_t id,
+             const std::shared_ptr<const v1::ExchangeRequest>& request,
+             Done done, Leaves leaves) {
+    SendNow(request, leaves,
+            [self = shared_from_this(), id, done = std::move(done)](
+                absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) mutable {
+              done(std::move(reply));
+              self->OnAnswer(id);
+            });
+  }
+
+  void OnAnswer(uint64_t id) {
+    std::vector<uint64_t> next;
+    {
+      MutexLock lock(&mu_);
+      window_.Remove(id, &next);
+    }
+    for (uint64_t one : next) {
       Waiting waiting;
       {
         MutexLock lock(&mu_);
-        auto node = waiting_.extract(id);
+        auto node = waiting_.extract(one);
         if (node.empty()) continue;  // Closed meanwhile.
         waiting = std::move(node.mapped());
         waiting_by_request_.erase(waiting.request.get());
       }
       const auto request = waiting.request;
-      SendNow(request,
-              [self = shared_from_this(), id, waiting = std::move(waiting)](
-                  absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) mutable {
-                waiting.AnswerAll(reply);
-                std::vector<uint64_t> next;
-                {
-                  MutexLock lock(&self->mu_);
-                  self->window_.Remove(id, &next);
-                }
-                self->Leave(next);
-              });
+      Leave(
+          one, request,
+          [waiting = std::move(waiting)](
+              absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) mutable {
+            waiting.AnswerAll(std::move(reply));
+          },
+          Leaves::kNow);
     }
   }
 
   void SendNow(const std::shared_ptr<const v1::ExchangeRequest>& request,
-               Done done) {
+               Leaves leaves, Done done) {
     while (true) {
       std::shared_ptr<Stream> stream;
       bool closed = false;
@@ -333,7 +376,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
         closed = closed_;
       }
       if (closed) return done(absl::UnavailableError("the link was closed"));
-      if (stream != nullptr && stream->Send(request, &done)) {
+      if (stream != nullptr && stream->Send(request, leaves, &done)) {
         FailPoint("worker.sent");
         return;
       }
@@ -369,8 +412,10 @@ ServerLink::ServerLink(std::shared_ptr<grpc::Channel> channel,
 ServerLink::~ServerLink() { outbox_->Close(); }
 
 void ServerLink::Send(std::shared_ptr<const v1::ExchangeRequest> request,
-                      Done done) {
-  outbox_->Send(std::move(request), std::move(done));
+                      Done done, Leaves leaves) {
+  outbox_->Send(std::move(request), std::move(done), leaves);
 }
+
+void ServerLink::Flush() { outbox_->Flush(); }
 
 }  // namespace seraph

@@ -52,10 +52,20 @@ class ServerLink {
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
+  enum class Leaves {
+    kNow,
+    kWithNext,  // A small one may wait for the next Send, or Flush.
+  };
+
   // Sends a request under a number of the stream's own, when the window has
   // room for it. `done` is called exactly once. A request that still waits to
   // leave when it is given again leaves once, and its answer goes to all.
-  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done);
+  //
+  // kWithNext: whoever sends it sends more at once, and then calls Flush.
+  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done,
+            Leaves leaves = Leaves::kNow);
+  // Sends what waits for others.
+  void Flush();
 
  private:
   class Stream;

@@ -99,16 +99,21 @@ using Reply = absl::StatusOr<WithBulk<v1::ExchangeReply>>;
 // Sends them all at once and waits for the answers.
 std::vector<Reply> SendAll(
     ServerLink* link,
-    const std::vector<std::shared_ptr<v1::ExchangeRequest>>& requests) {
+    const std::vector<std::shared_ptr<v1::ExchangeRequest>>& requests,
+    ServerLink::Leaves leaves = ServerLink::Leaves::kNow) {
   std::vector<Reply> replies(requests.size());
   std::atomic<size_t> missing = requests.size();
   Notification all;
   for (size_t i = 0; i < requests.size(); ++i) {
-    link->Send(requests[i], [&, i](Reply reply) {
-      replies[i] = std::move(reply);
-      if (--missing == 0) all.Notify();
-    });
+    link->Send(
+        requests[i],
+        [&, i](Reply reply) {
+          replies[i] = std::move(reply);
+          if (--missing == 0) all.Notify();
+        },
+        leaves);
   }
+  link->Flush();
   all.Wait();
   return replies;
 }
@@ -148,6 +153,32 @@ TEST(ServerLinkTest, RequestsThatWaitLeaveTogether) {
     ASSERT_TRUE(reply.ok()) << reply.status();
   }
   EXPECT_LT(server.messages(), 2500);
+}
+
+TEST(ServerLinkTest, RequestsThatMayWaitLeaveWithTheNext) {
+  EchoServer server(/*in_batches=*/true);
+  ServerLink link(MakeChannel(server.address(), {}), 64 << 20);
+  link.Flush();  // There is nothing, not even a stream.
+  const std::vector<std::shared_ptr<v1::ExchangeRequest>> requests(
+      10, Pull("12345678"));
+  constexpr int kRounds = 100;
+  for (int i = 0; i < kRounds; ++i) {
+    for (const Reply& reply :
+         SendAll(&link, requests, ServerLink::Leaves::kWithNext)) {
+      ASSERT_TRUE(reply.ok()) << reply.status();
+    }
+  }
+  // A write may end after its answer has come: then some leave before others.
+  // Would the first of each round leave at once, there were two for each.
+  EXPECT_LT(server.messages(), kRounds * 3 / 2);
+  // What is large waits for nobody, nor does what is behind it.
+  const int before = server.messages();
+  Notification answered;
+  link.Send(
+      Pull(std::string(100'000, 'a')), [&](Reply) { answered.Notify(); },
+      ServerLink::Leaves::kWithNext);
+  answered.Wait();
+  EXPECT_EQ(server.messages(), before + 1);
 }
 
 // As EchoServer; takes and makes messages in memory that the client shares.

@@ -136,6 +136,7 @@ void TableClient::AddMessages(uint64_t step, size_t server,
                                                      options_.seed + number),
         .patience = options_.lease,
         .due = absl::InfiniteDuration()};
+    message.parts.reserve(cut.pushed.size() + message.pulled.size());
     for (uint32_t placement : cut.pushed) message.parts.push_back({placement});
     for (const PulledPart& part : message.pulled) {
       message.parts.push_back({part.placement});
@@ -147,17 +148,22 @@ void TableClient::AddMessages(uint64_t step, size_t server,
     added.server =
         std::shared_ptr<const Node>(router_, &router_->servers()[server]);
     if (delay > absl::ZeroDuration()) {
-      added.due = now + delay;
+      SetDue(now + delay, &added);
     } else {
       Emit(number, &added, now, output);
     }
   }
 }
 
+void TableClient::SetDue(absl::Duration due, Message* message) {
+  message->due = due;
+  next_due_ = std::min(next_due_, due);
+}
+
 void TableClient::Emit(uint64_t number, Message* message, absl::Duration now,
                        Output* output) {
   ++message->copies;
-  message->due = now + message->patience;
+  SetDue(now + message->patience, message);
   message->patience =
       std::min(message->patience * 2, options_.lease * kMostPatience);
   output->outgoing.push_back({.server = message->server,
@@ -285,9 +291,11 @@ void TableClient::ReviveChunks(const std::vector<bool>& changed,
 // -------------------------------------------------------------------------
 
 void TableClient::Tick(absl::Duration now, Output* output) {
+  if (now < next_due_) return;
   for (auto& [number, message] : messages_) {
     if (message.due <= now) Emit(number, &message, now, output);
   }
+  next_due_ = NextTick();
 }
 
 absl::Duration TableClient::NextTick() const {
@@ -330,7 +338,7 @@ void TableClient::OnReply(uint64_t number,
   if (replaced > 0 && replaced == live) return;  // Its last copy waits.
   if (live == message.parts.size() && !message.misses_list) {
     message.patience = options_.lease;
-    message.due = now + delay + message.backoff.Next();
+    SetDue(now + delay + message.backoff.Next(), &message);
     return;
   }
   if (live > 0) {
@@ -506,11 +514,14 @@ void TableClient::TakeRows(const PulledPart& part, SliceReader* from,
 }
 
 void TableClient::FinishStep(uint64_t number, Output* output) {
-  std::erase_if(messages_,
-                [&](const auto& one) { return one.second.step == number; });
-  std::erase_if(chunked_,
-                [&](const auto& one) { return one.first.first == number; });
   auto step = steps_.extract(number);
+  // A message goes with its last part, an entry in chunks with its last chunk.
+  if (step.mapped().parts_out > 0) {
+    std::erase_if(messages_,
+                  [&](const auto& one) { return one.second.step == number; });
+    std::erase_if(chunked_,
+                  [&](const auto& one) { return one.first.first == number; });
+  }
   output->finished.push_back(std::move(step.mapped().result));
 }
 

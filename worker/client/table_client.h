@@ -154,6 +154,7 @@ class TableClient {
   void AddMessages(uint64_t step, size_t server, RequestWriter* writer,
                    const Message* successor_of, absl::Duration delay,
                    absl::Duration now, Output* output);
+  void SetDue(absl::Duration due, Message* message);
   void Emit(uint64_t number, Message* message, absl::Duration now,
             Output* output);
   // Moves the live parts that `wanted` names (all if null) into new messages
@@ -194,6 +195,8 @@ class TableClient {
   uint64_t last_step_ = 0;
   uint64_t last_pull_ = 0;  // Part of one.
   uint64_t last_message_ = 0;
+  // Nothing is due before.
+  absl::Duration next_due_ = absl::InfiniteDuration();
   std::map<uint64_t, OpenStep> steps_;
   Messages messages_;
   std::map<std::pair<uint64_t, uint32_t>, ChunkedEntry> chunked_;  // Step,

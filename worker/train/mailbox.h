@@ -12,13 +12,17 @@
 
 namespace seraph {
 
-// Threads: Put and Close from any; Take by the owner.
+// Threads: Put and Close from any, by whoever keeps it alive meanwhile; Take by
+// the owner.
 template <typename Message>
 class Mailbox {
  public:
   void Put(Message message) ABSL_LOCKS_EXCLUDED(mu_) {
-    MutexLock lock(&mu_);
-    messages_.push_back(std::move(message));
+    {
+      MutexLock lock(&mu_);
+      messages_.push_back(std::move(message));
+    }
+    // Without the lock, which the woken thread wants.
     changed_.NotifyOne();
   }
 
@@ -32,6 +36,11 @@ class Mailbox {
   bool closed() const ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     return closed_;
+  }
+
+  // The next message, if it is there and the box is not closed.
+  std::optional<Message> TryTake() ABSL_LOCKS_EXCLUDED(mu_) {
+    return Take(absl::ZeroDuration());
   }
 
   // The next message; nullopt after `timeout` (which may be infinite) without
