@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@
 #include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "common/rpc/rpc_server.h"
+#include "common/shm/shared_room.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/version/version.h"
@@ -49,6 +52,16 @@ constexpr int kFileNice = 14;
 // A server that uses less of a processor than this for so long is at rest.
 constexpr absl::Duration kRest = absl::Seconds(2);
 constexpr double kRestShare = 0.05;
+// Of server.memory_limit, for what is no table and no admitted request: memory
+// that clients and other servers share with this one; and, for each heap, and
+// each stream, what is kept, or not read yet.
+constexpr uint64_t kSharedPart = 4;
+constexpr uint64_t kStreamPart = 512;
+constexpr uint64_t kHeapPart = 64;
+constexpr uint64_t kMostHeapBytes = uint64_t{128} << 20;
+// For each other server: messages that wait for their replicas.
+constexpr uint64_t kPeerPart = 16;
+constexpr uint64_t kMostPeerBytes = uint64_t{64} << 20;
 // How often refusals are told, at most.
 constexpr absl::Duration kBusyReports = absl::Seconds(5);
 
@@ -115,12 +128,16 @@ void Drain(const ClusterConfig& config, const std::string& name,
 
 absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
+  const uint64_t limit = config.server.memory_limit_bytes;
+  KeepFreedMemory(std::min(limit / kHeapPart, kMostHeapBytes));
   const uint64_t incarnation = NewIncarnation();
   const Neighbourhood here{.host = HostId(),
                            .unix_sockets = config.transport.unix_sockets,
                            .shared_memory = config.transport.shared_memory};
   TermGuard terms;
   OpenStreams streams;
+  SharedRoom room(limit / kSharedPart);
+  SharedRoom* const shared = here.shared_memory ? &room : nullptr;
 
   // Functions may run until the partitions are gone.
   FunctionRegistry functions = FunctionRegistry::WithBuiltIns();
@@ -151,7 +168,7 @@ absl::Status RunServer(DaemonContext* context) {
   });
   JobDirectoryOptions options;
   options.incarnation = incarnation;
-  options.memory_limit_bytes = config.server.memory_limit_bytes;
+  options.memory_limit_bytes = limit;
   options.inflight_limit_bytes = config.server.inflight_limit_bytes;
   options.noop = config.server.noop;
   if (options.noop) {
@@ -169,8 +186,9 @@ absl::Status RunServer(DaemonContext* context) {
   FunctionCalls function_calls(&jobs, &functions);
   ReplicaCalls orders(&jobs, &terms, &files, &*file_pool);
   ParameterService parameters(&jobs, &calls, &function_calls, &orders, &streams,
-                              here.shared_memory);
-  ReplicaService replicas(&orders, &streams, here.shared_memory);
+                              shared);
+  ReplicaService replicas(&orders, &streams, shared,
+                          std::min(limit / kPeerPart, kMostPeerBytes));
 
   SERAPH_ASSIGN_OR_RETURN(
       std::unique_ptr<RpcServer> rpc,
@@ -178,7 +196,8 @@ absl::Status RunServer(DaemonContext* context) {
           {.listen = config.server.listen,
            .config_key = "server.listen",
            .local_incarnation = here.unix_sockets ? incarnation : 0,
-           .max_message_bytes = config.rpc.max_message_bytes},
+           .max_message_bytes = config.rpc.max_message_bytes,
+           .window_bytes = limit / kStreamPart},
           {{v1::Parameters::service_full_name(), &parameters},
            {v1::Replicas::service_full_name(), &replicas}}));
   SERAPH_ASSIGN_OR_RETURN(const std::string address,

@@ -4,8 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace {
 // The largest that glibc takes.
 constexpr int kMappedBytes = 32 << 20;
 // Free memory at a heap's end that is not given back.
-constexpr int kKeptBytes = 128 << 20;
+std::atomic<int> kept_bytes = 0;
 constexpr int kKeptAtRestBytes = 256 << 10;
 // Freeing so much makes glibc look at the heap's end.
 constexpr size_t kLookedAtBytes = 128 << 10;
@@ -28,9 +30,11 @@ int ThreadsForAllHeaps() {
 
 }  // namespace
 
-void KeepFreedMemory() {
+void KeepFreedMemory(size_t most_bytes) {
+  kept_bytes = static_cast<int>(
+      std::min<size_t>(most_bytes, std::numeric_limits<int>::max()));
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
 }
 
 void ReturnFreedMemory() {
@@ -52,7 +56,7 @@ void ReturnFreedMemory() {
   }
   for (std::thread& thread : threads) thread.join();
   malloc_trim(0);
-  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
 }
 
 absl::Duration ProcessorTime() {

@@ -2,6 +2,8 @@
 #ifndef SERAPH_COMMON_DAEMON_HEAP_H_
 #define SERAPH_COMMON_DAEMON_HEAP_H_
 
+#include <cstddef>
+
 #include "absl/time/time.h"
 
 namespace seraph {
@@ -12,8 +14,10 @@ namespace seraph {
 // first touch and fill it with zeros, which costs as much as a copy through the
 // network does.
 //
-// To be called once, before there are threads.
-void KeepFreedMemory();
+// What is kept is at most `most_bytes` at the end of each heap, of which there
+// are several (glibc: eight a processor). To be called first before there are
+// threads.
+void KeepFreedMemory(size_t most_bytes = size_t{128} << 20);
 
 // Gives back what is freed, wherever in the heap it lies. Takes milliseconds,
 // in which threads that want memory wait: for processes at rest (IdleWatch).

@@ -33,7 +33,7 @@ std::unique_ptr<grpc::Server> BuildServer(
     std::unique_ptr<ExternalConnectionAcceptor>* acceptor) {
   grpc::ServerBuilder builder;
   for (const auto& [name, value] :
-       TransportArguments(options.max_message_bytes)) {
+       TransportArguments(options.max_message_bytes, options.window_bytes)) {
     builder.AddChannelArgument(name, value);
   }
   builder.AddChannelArgument(

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/rpc/transport_arguments.h"
 
 namespace grpc {
 class CallbackGenericService;
@@ -36,6 +37,10 @@ struct RpcServerOptions {
   uint64_t local_incarnation = 0;
 
   uint64_t max_message_bytes = uint64_t{64} << 20;
+
+  // Of requests that no one has read yet, for each stream; cut to what
+  // TransportArguments takes.
+  uint64_t window_bytes = kWindowBytes;
 
   // How long a connection may take to begin speaking HTTP/2.
   absl::Duration handshake_timeout = absl::Seconds(5);

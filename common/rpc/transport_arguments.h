@@ -9,14 +9,19 @@
 
 namespace seraph {
 
+// With which local streams are as fast as with any larger one.
+inline constexpr uint64_t kWindowBytes = uint64_t{4} << 20;
+
 // Name and value of each.
 //
 // Sizes: messages up to `max_message_bytes` (>= 1, cut to int32) either way;
-// frames, windows and read chunks that let megabytes through in few steps.
+// frames and read chunks that let megabytes through in few steps. Of what no
+// one has read yet a stream has at most `window_bytes` at its receiver, beside
+// a message that it reads; gRPC's own estimate, which knows no bound, is off.
 // Keepalive: a silent peer is found after 10 s and given up 10 s later, also
 // without a call; the other end allows pings of at least 5 s distance.
 std::vector<std::pair<std::string, int>> TransportArguments(
-    uint64_t max_message_bytes);
+    uint64_t max_message_bytes, uint64_t window_bytes = kWindowBytes);
 
 }  // namespace seraph
 

@@ -1,8 +1,11 @@
 #include "common/wire/shared_messages.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
+#include "absl/numeric/int128.h"
+#include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/status/status_macros.h"
 #include "proto/types.pb.h"
@@ -11,7 +14,7 @@ namespace seraph {
 namespace {
 
 // Addresses only: what is never used costs no memory.
-constexpr uint64_t kSegmentBytes = uint64_t{64} << 20;
+constexpr uint64_t kSegmentBytes = uint64_t{32} << 20;
 
 // Tags of the envelope's fields, length-delimited. No other message of a stream
 // begins with one of them.
@@ -114,12 +117,11 @@ absl::StatusOr<std::optional<ByteSlices>> SharedMessageReader::Unwrap(
                          .request = envelope.slot().message()}));
     return std::make_optional(ByteSlices(read.bytes, std::move(read.lease)));
   }
-  if (may_open_ && receiver_ == nullptr) Open(envelope);
+  if (room_ != nullptr && receiver_ == nullptr) Open(envelope);
   return std::nullopt;
 }
 
-SharedMessageReader::SharedMessageReader(uint64_t maker, uint64_t peer)
-    : may_open_(false) {
+SharedMessageReader::SharedMessageReader(uint64_t maker, uint64_t peer) {
   absl::StatusOr<std::unique_ptr<SharedReceiver>> receiver =
       SharedReceiver::Make(kSegmentBytes, maker, peer);
   if (receiver.ok()) {
@@ -132,10 +134,22 @@ SharedMessageReader::SharedMessageReader(uint64_t maker, uint64_t peer)
 // What cannot be opened is of another user, say, or another namespace of
 // processes.
 void SharedMessageReader::Open(const v1::SharedEnvelope& offer) {
+  const uint64_t bytes =
+      absl::uint128(offer.segment().bytes()) + offer.replies().bytes() >
+              std::numeric_limits<uint64_t>::max()
+          ? std::numeric_limits<uint64_t>::max()
+          : offer.segment().bytes() + offer.replies().bytes();
+  std::shared_ptr<void> taken = room_->Take(bytes);
+  if (taken == nullptr) {
+    return Log("not_opened", absl::ResourceExhaustedError(absl::StrCat(
+                                 "of the memory that may be shared ",
+                                 room_->left(), " bytes are left")));
+  }
   absl::StatusOr<std::unique_ptr<SharedReceiver>> receiver =
       SharedReceiver::Open(FromProto(offer.segment()));
   if (!receiver.ok()) return Log("not_opened", receiver.status());
   receiver_ = *std::move(receiver);
+  taken_ = std::move(taken);
   if (!offer.has_replies()) return;
   absl::StatusOr<std::unique_ptr<SharedSender>> sender =
       SharedSender::Open(FromProto(offer.replies()));

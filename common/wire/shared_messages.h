@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/shm/shared_receiver.h"
+#include "common/shm/shared_room.h"
 #include "common/shm/shared_sender.h"
 #include "common/wire/byte_slices.h"
 #include "common/wire/message_writer.h"
@@ -53,8 +54,9 @@ class SharedMessageWriter {
 // Threads: one at a time.
 class SharedMessageReader {
  public:
-  // `may_open`: false where offers are not taken.
-  explicit SharedMessageReader(bool may_open) : may_open_(may_open) {}
+  // `room`: for the segments of an offer, which is not taken where there is not
+  // enough; null: none is taken. It must outlive this.
+  explicit SharedMessageReader(SharedRoom* room) : room_(room) {}
 
   // Of messages in a segment that this end makes, if it can.
   SharedMessageReader(uint64_t maker, uint64_t peer);
@@ -81,7 +83,8 @@ class SharedMessageReader {
  private:
   void Open(const v1::SharedEnvelope& offer);
 
-  bool may_open_;
+  SharedRoom* room_ = nullptr;
+  std::shared_ptr<void> taken_;  // Of the room.
   std::unique_ptr<SharedReceiver> receiver_;
   std::unique_ptr<SharedSender> sender_;
 };

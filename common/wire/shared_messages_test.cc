@@ -42,7 +42,8 @@ absl::StatusOr<std::string> Unwrap(SharedMessageReader* reader,
 
 TEST(SharedMessagesTest, LargeMessagesArriveThroughSharedMemory) {
   SharedMessageWriter writer(1, 2);
-  SharedMessageReader reader(/*may_open=*/true);
+  SharedRoom room(uint64_t{64} << 20);
+  SharedMessageReader reader(&room);
   const std::string small = Bytes(BatchOf("small").Finish());
   const std::string large = Bytes(BatchOf(std::string(1 << 20, 'x')).Finish());
 
@@ -66,7 +67,8 @@ TEST(SharedMessagesTest, LargeMessagesArriveThroughSharedMemory) {
 TEST(SharedMessagesTest, AnOfferMayHaveASegmentForReplies) {
   SharedMessageWriter requests(1, 2);
   SharedMessageReader replies(1, 2);
-  SharedMessageReader server(/*may_open=*/true);
+  SharedRoom room(uint64_t{64} << 20);
+  SharedMessageReader server(&room);
   EXPECT_EQ(server.TakeSender(), nullptr);
   EXPECT_EQ(Unwrap(&server, Bytes(requests.Offer(&replies)->Finish())).value(),
             "");
@@ -98,14 +100,43 @@ TEST(SharedMessagesTest, WithoutSharedMemoryMessagesStayAsTheyAre) {
   EXPECT_EQ(Bytes(none.Wrap(BatchOf(piece))), Bytes(BatchOf(piece).Finish()));
 
   SharedMessageWriter writer(1, 2);
-  SharedMessageReader reader(/*may_open=*/false);
+  SharedMessageReader reader(nullptr);
   EXPECT_EQ(Unwrap(&reader, Bytes(writer.Offer()->Finish())).value(), "");
   EXPECT_EQ(reader.segment(), nullptr);
   EXPECT_EQ(Bytes(writer.Wrap(BatchOf(piece))), Bytes(BatchOf(piece).Finish()));
 }
 
+TEST(SharedMessagesTest, OffersAreTakenWhileThereIsRoom) {
+  SharedMessageWriter first(1, 2), second(3, 2);
+  SharedRoom room(uint64_t{40} << 20);
+  {
+    SharedMessageReader reader(&room);
+    EXPECT_EQ(Unwrap(&reader, Bytes(first.Offer()->Finish())).value(), "");
+    EXPECT_NE(reader.segment(), nullptr);
+    EXPECT_LT(room.left(), uint64_t{10} << 20);
+    SharedMessageReader other(&room);
+    EXPECT_EQ(Unwrap(&other, Bytes(second.Offer()->Finish())).value(), "");
+    EXPECT_EQ(other.segment(), nullptr);
+    const std::string piece(1 << 20, 'x');
+    EXPECT_EQ(Bytes(second.Wrap(BatchOf(piece))),
+              Bytes(BatchOf(piece).Finish()));
+  }
+  EXPECT_EQ(room.left(), uint64_t{40} << 20) << "given back";
+  SharedMessageReader other(&room);
+  EXPECT_EQ(Unwrap(&other, Bytes(second.Offer()->Finish())).value(), "");
+  EXPECT_NE(other.segment(), nullptr);
+  // Sizes that wrap.
+  SharedMessageReader third(&room);
+  v1::SharedEnvelope envelope;
+  envelope.mutable_segment()->set_bytes(~uint64_t{0});
+  envelope.mutable_replies()->set_bytes(2);
+  EXPECT_EQ(Unwrap(&third, envelope.SerializeAsString()).value(), "");
+  EXPECT_EQ(third.segment(), nullptr);
+}
+
 TEST(SharedMessagesTest, BadEnvelopesAreRefused) {
-  SharedMessageReader reader(/*may_open=*/true);
+  SharedRoom room(uint64_t{64} << 20);
+  SharedMessageReader reader(&room);
   v1::SharedEnvelope envelope;
   envelope.mutable_slot()->set_message(1);
   const auto invalid = StatusIs(absl::StatusCode::kInvalidArgument, _);

@@ -7,18 +7,13 @@
 #include "common/status/status_macros.h"
 
 namespace seraph {
-namespace {
-
-constexpr size_t kMaxWaitingBytes = size_t{64} << 20;
-
-}  // namespace
 
 DeliverStream::DeliverStream(ReplicaCalls* calls, OpenStreams* streams,
-                             bool share_memory)
+                             SharedRoom* room, size_t waiting_bytes)
     : calls_(*calls),
       streams_(*streams),
-      shared_(std::make_shared<Shared>()),
-      shared_memory_(share_memory) {
+      shared_(std::make_shared<Shared>(waiting_bytes)),
+      shared_memory_(room) {
   {
     MutexLock lock(&shared_->mu);
     shared_->stream = this;
@@ -41,7 +36,7 @@ void DeliverStream::OnReadDone(bool ok) {
   }
   {
     MutexLock lock(&shared_->mu);
-    shared_->read_waits = shared_->waiting_bytes > kMaxWaitingBytes;
+    shared_->read_waits = shared_->waiting_bytes > shared_->most_waiting_bytes;
     if (shared_->read_waits) return;
   }
   StartRead(&batch_);
@@ -70,7 +65,7 @@ void DeliverStream::Taken(const std::shared_ptr<Shared>& shared, size_t bytes) {
   MutexLock lock(&shared->mu);
   shared->waiting_bytes -= bytes;
   if (!shared->read_waits || shared->stream == nullptr || shared->finished ||
-      shared->waiting_bytes > kMaxWaitingBytes / 2) {
+      shared->waiting_bytes > shared->most_waiting_bytes / 2) {
     return;
   }
   shared->read_waits = false;

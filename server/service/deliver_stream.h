@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
+#include "common/shm/shared_room.h"
 #include "common/wire/shared_messages.h"
 #include "server/service/open_streams.h"
 #include "server/service/replica_batch.h"
@@ -24,9 +25,11 @@ namespace seraph {
 // Deletes itself when gRPC is done with it.
 class DeliverStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  // Both must outlive the server's last stream.
-  // `share_memory`: take messages in memory that the peer shares with us.
-  DeliverStream(ReplicaCalls* calls, OpenStreams* streams, bool share_memory);
+  // All must outlive the server's last stream. `room`: for messages in memory
+  // that the peer shares with us; null: none are taken. Nothing is read while
+  // more than `waiting_bytes` wait.
+  DeliverStream(ReplicaCalls* calls, OpenStreams* streams, SharedRoom* room,
+                size_t waiting_bytes);
 
   void OnReadDone(bool ok) override;
   void OnCancel() override;
@@ -35,6 +38,9 @@ class DeliverStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  private:
   // What messages that wait refer to; it outlives the stream.
   struct Shared {
+    explicit Shared(size_t most) : most_waiting_bytes(most) {}
+
+    const size_t most_waiting_bytes;
     Mutex mu;
     DeliverStream* stream ABSL_GUARDED_BY(mu) = nullptr;  // Null: ended.
     bool finished ABSL_GUARDED_BY(mu) = false;

@@ -21,11 +21,11 @@ constexpr size_t kGathered = 32;
 }  // namespace
 
 ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams,
-                               bool share_memory)
+                               SharedRoom* room)
     : calls_(*calls),
       streams_(*streams),
       outbox_(std::make_shared<Outbox>()),
-      shared_requests_(share_memory) {
+      shared_requests_(room) {
   {
     MutexLock lock(&outbox_->mu);
     outbox_->stream = this;

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/concurrent/mutex.h"
+#include "common/shm/shared_room.h"
 #include "common/wire/shared_messages.h"
 #include "server/service/exchange_codec.h"
 #include "server/service/open_streams.h"
@@ -33,10 +34,9 @@ namespace seraph {
 class ExchangeStream final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `calls` and `streams` must outlive the server's last stream.
-  // `share_memory`: messages may lie in memory that the client shares with us.
-  ExchangeStream(ParameterCalls* calls, OpenStreams* streams,
-                 bool share_memory);
+  // All must outlive the server's last stream. `room`: for messages in memory
+  // that the client shares with us; null: none are taken.
+  ExchangeStream(ParameterCalls* calls, OpenStreams* streams, SharedRoom* room);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;

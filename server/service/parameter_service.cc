@@ -89,7 +89,7 @@ void EncodeRank(const RankProgress& progress, uint32_t from_epoch,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 ParameterService::Exchange(grpc::CallbackServerContext* context) {
-  return new ExchangeStream(&calls_, &streams_, share_memory_);
+  return new ExchangeStream(&calls_, &streams_, room_);
 }
 
 grpc::ServerUnaryReactor* ParameterService::Pull(

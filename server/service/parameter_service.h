@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "common/shm/shared_room.h"
 #include "proto/parameters.grpc.pb.h"
 #include "server/service/function_calls.h"
 #include "server/service/job_directory.h"
@@ -41,17 +42,17 @@ using RawParameters = v1::Parameters::WithRawCallbackMethod_Exchange<
 // Threads: gRPC's.
 class ParameterService final : public RawParameters {
  public:
-  // All must outlive the server that this is registered with. `share_memory`:
-  // take messages in memory that clients share with us.
+  // All must outlive the server that this is registered with. `room`: for
+  // messages in memory that clients share with us; null: none are taken.
   ParameterService(JobDirectory* jobs, ParameterCalls* calls,
                    FunctionCalls* functions, ReplicaCalls* orders,
-                   OpenStreams* streams, bool share_memory = true)
+                   OpenStreams* streams, SharedRoom* room)
       : jobs_(*jobs),
         calls_(*calls),
         functions_(*functions),
         orders_(*orders),
         streams_(*streams),
-        share_memory_(share_memory) {}
+        room_(room) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Exchange(
       grpc::CallbackServerContext* context) override;
@@ -103,7 +104,7 @@ class ParameterService final : public RawParameters {
   FunctionCalls& functions_;
   ReplicaCalls& orders_;
   OpenStreams& streams_;
-  const bool share_memory_;
+  SharedRoom* const room_;
 };
 
 }  // namespace seraph

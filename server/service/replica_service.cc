@@ -63,7 +63,7 @@ grpc::ServerUnaryReactor* ReplicaService::DropCut(
 grpc::ServerReadReactor<grpc::ByteBuffer>* ReplicaService::Deliver(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* reply) {
   *reply = ToByteBuffer(MessageWriter());  // An empty DeliverReply.
-  return new DeliverStream(&calls_, &streams_, share_memory_);
+  return new DeliverStream(&calls_, &streams_, room_, waiting_bytes_);
 }
 
 }  // namespace seraph

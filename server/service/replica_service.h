@@ -4,6 +4,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
+
+#include "common/shm/shared_room.h"
 #include "proto/replicas.grpc.pb.h"
 #include "server/service/open_streams.h"
 #include "server/service/replica_calls.h"
@@ -24,11 +27,15 @@ using RawReplicas = v1::Replicas::WithRawCallbackMethod_Deliver<
 // proto/replicas.proto documents every method. Threads: gRPC's.
 class ReplicaService final : public RawReplicas {
  public:
-  // Both must outlive the server that this is registered with. `share_memory`:
-  // take messages in memory that peers share with us.
-  ReplicaService(ReplicaCalls* calls, OpenStreams* streams,
-                 bool share_memory = true)
-      : calls_(*calls), streams_(*streams), share_memory_(share_memory) {}
+  // All must outlive the server that this is registered with. `room`: for
+  // messages in memory that peers share with us; null: none are taken. Of
+  // messages that wait for their replicas each stream has `waiting_bytes`.
+  ReplicaService(ReplicaCalls* calls, OpenStreams* streams, SharedRoom* room,
+                 size_t waiting_bytes = size_t{64} << 20)
+      : calls_(*calls),
+        streams_(*streams),
+        room_(room),
+        waiting_bytes_(waiting_bytes) {}
 
   grpc::ServerUnaryReactor* Configure(grpc::CallbackServerContext* context,
                                       const v1::ConfigureRequest* request,
@@ -57,7 +64,8 @@ class ReplicaService final : public RawReplicas {
  private:
   ReplicaCalls& calls_;
   OpenStreams& streams_;
-  const bool share_memory_;
+  SharedRoom* const room_;
+  const size_t waiting_bytes_;
 };
 
 }  // namespace seraph

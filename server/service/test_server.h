@@ -68,8 +68,8 @@ class TestServer {
     functions_.emplace(&*jobs_, options.functions);
     orders_.emplace(&*jobs_, &terms_, &files_, &*file_pool_);
     parameters_service_.emplace(&*jobs_, &*calls_, &*functions_, &*orders_,
-                                &streams_);
-    replicas_service_.emplace(&*orders_, &streams_);
+                                &streams_, &room_);
+    replicas_service_.emplace(&*orders_, &streams_, &room_);
     auto rpc = RpcServer::Start(
         {.local_incarnation = options.local ? options.incarnation : 0},
         {{v1::Parameters::service_full_name(), &*parameters_service_},
@@ -124,6 +124,7 @@ class TestServer {
  private:
   const bool local_;
   TermGuard terms_;
+  SharedRoom room_{uint64_t{1} << 30};
   OpenStreams streams_;
   PeerLinks links_;
   ThreadPool pool_;

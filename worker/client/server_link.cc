@@ -220,7 +220,7 @@ class ServerLink::Stream final
 
   grpc::ClientContext context_;
   grpc::ByteBuffer reply_;  // Of the read under way.
-  SharedMessageReader replies_{/*may_open=*/false};
+  SharedMessageReader replies_{nullptr};
   // Of the write under way; of whoever has set `writing_`.
   grpc::ByteBuffer request_;
   SharedMessageWriter requests_;

@@ -231,7 +231,8 @@ class SharingServer final : public grpc::CallbackGenericService {
 
    private:
     SharingServer& server_;
-    SharedMessageReader requests_{/*may_open=*/true};
+    SharedRoom room_{uint64_t{1} << 30};
+    SharedMessageReader requests_{&room_};
     SharedMessageWriter replies_;
     grpc::ByteBuffer request_, reply_;
   };
