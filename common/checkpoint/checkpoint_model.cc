@@ -62,9 +62,9 @@ absl::StatusOr<std::unique_ptr<CheckpointModel>> CheckpointModel::Open(
   if (!metadata.ok()) {
     return Annotate(metadata.status(), absl::StrCat(manifest_path, ": model"));
   }
-  return absl::WrapUnique(
-      new CheckpointModel(std::move(folder), std::move(found.manifest),
-                          *std::move(metadata), std::move(manifest_path)));
+  return absl::WrapUnique(new CheckpointModel(
+      std::move(folder), std::move(found.manifest), *std::move(metadata),
+      std::move(manifest_path), std::move(found.refused)));
 }
 
 bool CheckpointModel::IsCheckpoint(const std::string& path) {
@@ -75,11 +75,13 @@ bool CheckpointModel::IsCheckpoint(const std::string& path) {
 
 CheckpointModel::CheckpointModel(std::unique_ptr<BlobFolder> folder,
                                  CheckpointManifest manifest,
-                                 ModelMetadata metadata, std::string path)
+                                 ModelMetadata metadata, std::string path,
+                                 std::vector<std::string> refused)
     : folder_(std::move(folder)),
       manifest_(std::move(manifest)),
       metadata_(std::move(metadata)),
-      path_(std::move(path)) {
+      path_(std::move(path)),
+      refused_(std::move(refused)) {
   for (const CutPart& part : manifest_.parts) total_rows_ += part.rows;
 }
 

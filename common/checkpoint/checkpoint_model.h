@@ -41,6 +41,8 @@ class CheckpointModel {
 
   const ModelMetadata& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }  // Of the manifest.
+  // Newer ones of the folder that cannot be used, each with its name and why.
+  const std::vector<std::string>& refused() const { return refused_; }
 
   // The next table, in the manifest's order; the rows that are left of the one
   // before are skipped. nullopt after the last one.
@@ -57,12 +59,13 @@ class CheckpointModel {
  private:
   CheckpointModel(std::unique_ptr<BlobFolder> folder,
                   CheckpointManifest manifest, ModelMetadata metadata,
-                  std::string path);
+                  std::string path, std::vector<std::string> refused);
 
   const std::unique_ptr<BlobFolder> folder_;
   const CheckpointManifest manifest_;
   const ModelMetadata metadata_;
   const std::string path_;
+  const std::vector<std::string> refused_;
   uint64_t total_rows_ = 0;
   uint64_t given_rows_ = 0;
   size_t next_table_ = 0;

@@ -60,6 +60,20 @@ TEST(JobLifeTest, GoesThroughItsPhasesAndFreesEverything) {
   EXPECT_THAT(cluster.logs[job], Contains(HasSubstr("succeeded")));
 }
 
+TEST(JobLifeTest, WhatIsOddAboutItsFilesIsAWarningOnce) {
+  FakeCluster cluster;
+  cluster.AddServers(1);
+  cluster.AddWorkers(1);
+  cluster.files.warnings = {"init.model: g2 is damaged"};
+  cluster.FailNext<ScanPiece>(absl::UnavailableError("busy"));
+  const std::string job = cluster.Submit(SmallJob());
+  cluster.Pass(absl::Seconds(1));
+  EXPECT_EQ(cluster.PhaseOf(job), JobPhase::kTraining)
+      << cluster.View(job).error << cluster.View(job).waiting_for;
+  EXPECT_THAT(cluster.View(job).warnings,
+              ::testing::ElementsAre("init.model: g2 is damaged"));
+}
+
 TEST(JobLifeTest, EveryOrderToANodeNamesItsIncarnation) {
   FakeCluster cluster;
   cluster.AddServers(2);

@@ -78,10 +78,16 @@ absl::StatusOr<ResolvedFiles> ResolveAll(const JobRequest& request,
 }
 
 // Of a model file or a checkpoint.
-absl::StatusOr<ModelMetadata> MetadataOf(const std::string& path) {
+absl::StatusOr<ModelMetadata> MetadataOf(const std::string& path,
+                                         std::vector<std::string>* warnings) {
   if (CheckpointModel::IsCheckpoint(path)) {
     SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointModel> model,
                             CheckpointModel::Open(path));
+    for (const std::string& refused : model->refused()) {
+      warnings->push_back(absl::StrCat("init.model: ", refused,
+                                       "; the job starts from ", model->path(),
+                                       ", which is older"));
+    }
     return model->metadata();
   }
   SERAPH_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFileReader> model,
@@ -114,7 +120,8 @@ absl::StatusOr<ResolvedFiles> ResolveInputs(const JobRequest& request) {
   SERAPH_ASSIGN_OR_RETURN(ResolvedFiles files, ResolveAll(request, &problems));
   if (!request.spec.init_model.empty()) {
     absl::StatusOr<ModelMetadata> model =
-        MetadataOf(PathOf(request.base_directory, request.spec.init_model));
+        MetadataOf(PathOf(request.base_directory, request.spec.init_model),
+                   &files.warnings);
     if (!model.ok()) return Annotate(model.status(), "init.model");
     files.init = *std::move(model);
   }

@@ -84,6 +84,7 @@ void JobMachine::DecidePlan(Moment now, Orders* out) {
       {Plain(files_.train), scan_->TakeParts(false), Plain(files_.validation),
        scan_->TakeParts(true), files_.init});
   scan_.reset();
+  const std::vector<std::string> file_warnings = std::move(files_.warnings);
   files_ = ResolvedFiles();
   if (!decided.ok()) return Fail(decided.status().message(), now, out);
   decided->lease = options_.lease;
@@ -92,7 +93,10 @@ void JobMachine::DecidePlan(Moment now, Orders* out) {
   view_.records_read = TrainRecords(decided_plan_->train);
   view_.records_bad = BadRecords(decided_plan_->train);
   view_.epoch_examples_total = view_.records_read;
-  view_.warnings = DataWarnings(*decided_plan_);
+  view_.warnings = file_warnings;
+  for (std::string& warning : DataWarnings(*decided_plan_)) {
+    view_.warnings.push_back(std::move(warning));
+  }
   Log(absl::StrCat("read ", view_.records_read, " records, ", view_.records_bad,
                    " bad; an epoch has ", decided_plan_->steps_per_epoch,
                    " steps"),

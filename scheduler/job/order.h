@@ -276,6 +276,7 @@ struct ResolvedFiles {
   std::vector<ResolvedFile> train;
   std::vector<ResolvedFile> validation;
   std::optional<ModelMetadata> init;  // Of the model that the job starts from.
+  std::vector<std::string> warnings;
 };
 
 // Whose confirmation it is: one of another life is not taken.

@@ -515,7 +515,15 @@ TEST_P(RestorePartitionTest, AModelOfACheckpointIsWhatAPullGives) {
     EXPECT_GT(rows, 1000);
     EXPECT_EQ((*model)->fraction(), 1.0);
     EXPECT_EQ(*(*model)->NextTable(), std::nullopt);
+    EXPECT_THAT((*model)->refused(), ::testing::IsEmpty());
   }
+  // A newer one that is no good: the folder's one before is used, and says so.
+  temp.Write("job/g1-c2.checkpoint", "damaged");
+  const auto older = CheckpointModel::Open(temp.Path("job"));
+  ASSERT_THAT(older, IsOk());
+  EXPECT_EQ((*older)->path(), temp.Path("job/g1-c1.checkpoint"));
+  EXPECT_THAT((*older)->refused(),
+              ::testing::ElementsAre(HasSubstr("g1-c2.checkpoint")));
   temp.Write("job/" + manifest.parts[0].files[0].name, "damaged");
   EXPECT_THAT(CheckpointModel::Open(temp.Path("job")),
               StatusIs(absl::StatusCode::kNotFound,

@@ -55,6 +55,24 @@ class OverloadTest(Watched, FaultTest):
                                     MEMORY_LIMIT)
                 self.assertEqual(cluster.call("cancel", name).code, 0)
 
+    def test_memory_stays_below_the_limit_whatever_clients_send(self):
+        """Clients offer three times the limit at once, over sockets and through
+        memory that they share."""
+        limit = 192 << 20
+        for transport in ("auto", "tcp"):
+            with self.subTest(transport=transport), FaultCluster(
+                    self.folder, servers=1, workers=1,
+                    sets=(f"server.memory_limit={limit}B",
+                          "server.inflight_limit=4MiB")) as cluster:
+                bench = cluster.call(
+                    "bench", "push", "--transport", transport, "--clients", "64",
+                    "--in-flight", "16", "--keys-per-request", "50000",
+                    "--table-keys", "200000", "--seconds", "4", timeout=120)
+                self.assertEqual(bench.code, 0, bench.stderr)
+                self.assertGreater(self.refused(cluster), 100,
+                                   "the server was not too busy")
+                self.assertLess(self.peak_bytes(cluster, "server-0"), limit)
+
     def test_jobs_on_servers_with_hardly_any_room_end(self):
         """What ends the oldest clock is never refused, so none waits for ever."""
         for mode in ("bsp", "ssp", "asp"):
