@@ -34,6 +34,9 @@ enum class PlantedBug : uint8_t {
   kPromoteWithoutCollecting,     // In one epoch instead of two.
   kRecruitDeathBlocks,           // A dead recruit is waited for for ever.
   kCutWithoutStaging,            // Entries behind the cut are taken.
+  kNoQuietTime,                  // A new primary waits out no lease.
+  kTakeOlderEpoch,               // A client does, where it saw a later one.
+  kRepeatSessionPush,            // A session's repeat is applied again.
 };
 
 #ifdef SERAPH_PLANTED_BUGS

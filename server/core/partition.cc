@@ -54,7 +54,7 @@ ReplicaState Partition::Configure(const ReplicaOrder& order, absl::Duration now,
       break;
     case ReplicaDuty::kLead:
       promoted_ = !led && !is_first;
-      if (promoted_) {
+      if (promoted_ && !IsPlanted(PlantedBug::kNoQuietTime)) {
         quiet_until_ = last_confirmed_at_.value_or(-absl::InfiniteDuration()) +
                        1.1 * replica_.lease;
       }

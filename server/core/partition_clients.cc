@@ -152,7 +152,10 @@ std::optional<PartOutcome> Partition::JudgeSession(
                            "and a number from 1, and comes whole"};
   }
   const uint64_t last = state_->session(message.session);
-  if (message.number <= last) return std::nullopt;
+  if (message.number <= last) {
+    if (IsPlanted(PlantedBug::kRepeatSessionPush)) return PartOutcome{};
+    return std::nullopt;
+  }
   if (message.number > last + 1) {
     return PartOutcome{.code = PartCode::kInvalid,
                        .message = absl::StrCat("push ", message.number,

@@ -44,6 +44,11 @@ SimOutcome PartitionSim::Run() {
   outcome.counts["runs"] = 1;
   outcome.counts["pulls"] = checker_->pulls();
   outcome.counts["pushes"] = checker_->pushes();
+  outcome.counts["looks of sessions"] = checker_->looks();
+  outcome.counts["pushes of sessions"] = checker_->session_pushes();
+  for (const auto& session : sessions_) {
+    outcome.counts["repeats of sessions"] += session->repeats();
+  }
   outcome.counts["acknowledged"] = checker_->acknowledged();
   outcome.counts["faults.crashes"] = faults_.counts().crashes;
   outcome.counts["faults.stops"] = faults_.counts().stops;
@@ -88,6 +93,7 @@ void PartitionSim::Choose() {
   table.optimizer.kind = OptimizerKind::kSum;
   table.width = 1;
   job_.tables.push_back(table);
+  ChooseSessions();
   job_.tables[0].width = job_.width();
 
   world_.loop = &loop_;
@@ -129,6 +135,7 @@ void PartitionSim::Choose() {
   new_attempts_ = loop_.Below(4);
   moves_ = loop_.Below(3);
   drop_chance_ = loop_.Happens(0.3) ? 0.1 : 0.0;
+  LeaveToCutOffs();
   shape_ = absl::StrCat(
       servers_n_, " servers, ", replicas_, " replicas, min_in_sync ",
       world_.min_in_sync, ", ",
@@ -136,9 +143,9 @@ void PartitionSim::Choose() {
       : mode == 1 ? absl::StrCat("ssp ", job_.sync.spec.staleness)
                   : "asp",
       ", ", ranks, " ranks (", absl::StrJoin(job_.steps, " "), " steps), ",
-      job_.epochs, " epochs, ", world_.streams ? "streams" : "datagrams",
-      ", lose ", weather.lose, ", repeat ", weather.duplicate, ", late ",
-      weather.late);
+      job_.epochs, " epochs, ", job_.sessions, " sessions, ",
+      world_.streams ? "streams" : "datagrams", ", lose ", weather.lose,
+      ", repeat ", weather.duplicate, ", late ", weather.late);
 }
 
 void PartitionSim::Begin() {
@@ -174,19 +181,20 @@ void PartitionSim::Begin() {
   };
   world_.acknowledged = [this](uint64_t generation, uint64_t epoch,
                                uint32_t rank, Clock clock) {
-    const auto members = members_of_.find({generation, epoch});
-    if (members != members_of_.end() && members->second < world_.min_in_sync) {
-      checker_->Report(absl::StrCat("entry ", ToString(clock), " of rank ",
-                                    rank, " is acknowledged in epoch ", epoch,
-                                    ", which has ", members->second,
-                                    " members"));
-    }
+    CheckEnough(absl::StrCat("entry ", ToString(clock), " of rank ", rank),
+                generation, epoch);
     CheckHeld("acknowledged", generation, rank, clock);
+  };
+  world_.session_acknowledged = [this](uint64_t generation, uint64_t epoch,
+                                       uint64_t session, uint64_t number) {
+    CheckEnough(absl::StrCat("push ", number, " of a session"), generation,
+                epoch);
+    CheckSessionHeld(generation, session, number);
   };
   world_.answered = [this](uint64_t generation, absl::Span<const float> rows) {
     if (job_.sync.spec.mode == SyncMode::kBsp) return;
     const uint32_t width = job_.width();
-    for (uint32_t c = 0; c < width; ++c) {
+    for (uint32_t c = 0; c < job_.columns(); ++c) {
       for (size_t i = c; i < rows.size(); i += width) {
         if (rows[i] == 0) continue;
         const auto [rank, clock] = job_.OfColumn(c);
@@ -203,6 +211,7 @@ void PartitionSim::Begin() {
     machines.push_back(machine);  // Twice as likely.
   }
   machines.insert(machines.end(), workers_.begin(), workers_.end());
+  BeginSessions(&machines);
   faults_.Plan(plan_, machines);
   loop_.After(plan_.until - loop_.now(), SimLoop::kWorld, "calm",
               [this] { network_.SetWeather({}); });
@@ -239,6 +248,10 @@ void PartitionSim::Restart(int machine) {
     StartScheduler();
   } else if (servers_.count(machine) > 0) {
     StartServer(machine);
+  } else if (const auto it = std::find(session_machines_.begin(),
+                                       session_machines_.end(), machine);
+             it != session_machines_.end()) {
+    sessions_[it - session_machines_.begin()]->Start();
   } else {
     // Its ranks are handed out anew by a scheduler that is up.
     for (uint32_t r = 0; r < job_.ranks(); ++r) {
@@ -258,6 +271,7 @@ void PartitionSim::StartServer(int machine) {
     server.node.incarnation = loop_.Number();
   }
   server.registered = false;
+  server.compared = Compared();
   world_.machine_of[server.node.incarnation] = machine;
   server.host = std::make_unique<ReplicaHost>(&world_, machine, server.node);
   loop_.Tell(machine, [&] {

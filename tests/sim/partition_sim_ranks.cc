@@ -152,6 +152,12 @@ void PartitionSim::ReportDone(uint32_t rank, int machine, uint64_t generation) {
 void PartitionSim::TellRanks() {
   const PartitionPlacement placement = Placement();
   const uint64_t generation = stored_.generation;
+  for (size_t i = 0; i < sessions_.size(); ++i) {
+    network_.Send(scheduler_, session_machines_[i], "placements",
+                  [session = sessions_[i].get(), generation, placement] {
+                    session->Update(generation, placement);
+                  });
+  }
   for (int machine : workers_) {
     network_.Send(
         scheduler_, machine, "placements",

@@ -23,13 +23,14 @@
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_outcome.h"
 #include "tests/sim/sim_rank.h"
+#include "tests/sim/sim_session.h"
 #include "tests/sim/witness.h"
 
 namespace seraph::testing {
 
 // Parts of the implementation: partition_sim.cc (what the seed decides, lives
 // of machines), partition_sim_scheduler.cc, partition_sim_ranks.cc,
-// partition_sim_checks.cc.
+// partition_sim_sessions.cc, partition_sim_checks.cc.
 class PartitionSim {
  public:
   PartitionSim(uint64_t seed, bool record)
@@ -54,8 +55,15 @@ class PartitionSim {
     std::vector<int> machine;        // By rank.
     std::set<uint32_t> done;
   };
+  // A look at a replica's bytes.
+  struct Compared {
+    uint64_t generation = 0;
+    LogPosition last;
+    int skipped = 0;
+  };
   struct Server {
     Node node;
+    Compared compared;
     std::unique_ptr<ReplicaHost> host;
     bool registered = false;
   };
@@ -152,6 +160,20 @@ class PartitionSim {
   int MachineOf(const Node& node) const;
   ReplicaHost* HostOn(int machine);
 
+  // Clients that are no ranks -----------------------------------------------
+
+  void ChooseSessions();
+  // Where primaries are cut off, little else happens.
+  void LeaveToCutOffs();
+  void BeginSessions(std::vector<int>* machines);
+  SimSessionPeers PeersOf(int machine);
+  bool SessionsAreDone() const;
+
+  // The primary is cut off from the scheduler, from the other servers and from
+  // all clients but the first session, which does not hear of its successor: it
+  // answers that one for as long as its lease lasts.
+  void CutOffPrimary(absl::Duration back);
+
   // Checks ------------------------------------------------------------------
 
   bool AllDone() const;
@@ -164,6 +186,13 @@ class PartitionSim {
   // record.
   void CheckHeld(const char* how, uint64_t generation, uint32_t rank,
                  Clock clock);
+  void CheckSessionHeld(uint64_t generation, uint64_t session, uint64_t number);
+  // `held(state)`: whether it is in that member's log.
+  template <typename Held>
+  void CheckMembers(const std::string& what, uint64_t generation, Held held);
+  // No acknowledgement comes of an epoch with too few members.
+  void CheckEnough(const std::string& what, uint64_t generation,
+                   uint64_t epoch);
 
   // Replicas at one position hold the same bytes, whenever they were there, and
   // whoever is in sync by the record holds something.
@@ -195,12 +224,16 @@ class PartitionSim {
   double drop_chance_ = 0;
   double crash_chance_ = 0;
   absl::Duration think_;
+  absl::Duration session_think_;
+  int cut_offs_ = 0;
 
   int scheduler_ = 0;
   std::map<int, Server> servers_;
   std::map<int, std::vector<uint64_t>> complaints_;
   std::vector<int> workers_;
   std::vector<std::vector<Life>> lives_;  // By rank.
+  std::vector<int> session_machines_;
+  std::vector<std::unique_ptr<SimSession>> sessions_;
 
   Stored stored_;
   // By generation and epoch.

@@ -26,7 +26,9 @@ TEST_P(PartitionSimTest, NothingIsLostTwiceThereOrTorn) {
        {"faults.crashes", "faults.stops", "faults.cuts", "faults.isolations",
         "faults.splits", "messages.lost", "messages.repeated", "messages.late",
         "recruited", "handed over", "generations", "called dead",
-        "scheduler dies after commit", "handed out beside a living one"}) {
+        "scheduler dies after commit", "handed out beside a living one",
+        "pushes of sessions", "repeats of sessions", "primary cut off",
+        "looks at who was deposed"}) {
     EXPECT_GT(counts[name], 0) << name;
   }
   EXPECT_GT(counts["acknowledged"], 10 * counts["runs"]);

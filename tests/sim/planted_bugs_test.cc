@@ -57,6 +57,9 @@ const std::vector<Planted>& AllPlanted() {
       SERAPH_PLANTED(ParkedPullsFillWindow, RunClusterSim, "does not end"),
       SERAPH_PLANTED(TakeNewerGeneration, RunClusterSim,
                      "its generation is another"),
+      SERAPH_PLANTED(NoQuietTime, RunPartitionSim, "before"),
+      SERAPH_PLANTED(RepeatSessionPush, RunPartitionSim, "each once"),
+      SERAPH_PLANTED(TakeOlderEpoch, RunClusterSim, "of an older epoch"),
 #undef SERAPH_PLANTED
   };
   return *all;

@@ -151,14 +151,20 @@ void ReplicaHost::Push(uint64_t generation, PushMessage message,
     return then(status);
   }
   message.ticket = ++last_ticket_;
-  answers_[message.ticket] = [this, generation, rank = *message.rank,
-                              clock = message.clock, then = std::move(then)](
-                                 absl::StatusOr<Answer> answer) {
-    if (answer.ok() && answer->outcome.code == PartCode::kOk) {
-      world_.acknowledged(generation, partition_->epoch(), rank.rank, clock);
-    }
-    then(std::move(answer));
-  };
+  answers_[message.ticket] =
+      [this, generation, rank = message.rank, clock = message.clock,
+       session = message.session, number = message.number,
+       then = std::move(then)](absl::StatusOr<Answer> answer) {
+        if (answer.ok() && answer->outcome.code == PartCode::kOk) {
+          const uint64_t epoch = partition_->epoch();
+          if (rank.has_value()) {
+            world_.acknowledged(generation, epoch, rank->rank, clock);
+          } else {
+            world_.session_acknowledged(generation, epoch, session, number);
+          }
+        }
+        then(std::move(answer));
+      };
   Effects effects;
   partition_->Push(std::move(message), now(), &effects);
   Do(std::move(effects));

@@ -42,6 +42,9 @@ struct ReplicaWorld {
   std::function<void(uint64_t generation, uint64_t epoch, uint32_t rank,
                      Clock clock)>
       acknowledged;
+  std::function<void(uint64_t generation, uint64_t epoch, uint64_t session,
+                     uint64_t number)>
+      session_acknowledged;
   std::function<void(uint64_t generation, absl::Span<const float> rows)>
       answered;
   std::function<void(std::string problem)> report;

@@ -125,6 +125,7 @@ SimRankDriver::SimRankDriver(ClusterWorld* world, int machine, Options options,
   // Nearly all lists of every other rank go by name.
   if (rank % 2 == 0) client.lists.least_keys = 2;
   client_ = std::make_unique<TableClient>(client, router_);
+  watch_.OnRouter(*router_);
 }
 
 SimRankDriver::~SimRankDriver() { *alive_ = false; }
@@ -149,6 +150,7 @@ void SimRankDriver::Start() { AskToBegin(); }
 void SimRankDriver::Update(std::shared_ptr<const TableRouter> router) {
   if (router->version() <= router_->version() || ended_) return;
   router_ = router;
+  watch_.OnRouter(*router_);
   TableClient::Output output;
   client_->UpdateRouter(std::move(router), now(), &output);
   Take(std::move(output));
@@ -238,6 +240,7 @@ void SimRankDriver::Do(RankActions actions) {
     const auto step = client_->Start(start.step, now(), &output);
     if (!step.ok()) return Report(step.status());
     steps_[*step] = open;
+    watch_.OnStart(*step, output);
     Take(std::move(output));
   }
   if (actions.ended.has_value()) return Report(*actions.ended);
@@ -250,6 +253,12 @@ void SimRankDriver::Take(TableClient::Output output) {
     const auto node = steps_.extract(finished.step);
     if (node.empty()) continue;
     const OpenStep open = node.mapped();
+    const int old = watch_.OnEnd(finished.step);
+    if (finished.status.ok() && old > 0) {
+      world_.checker->Report(
+          absl::StrCat("rank ", options_.rank, " takes ", old,
+                       " answers of an older epoch than it has seen"));
+    }
     if (finished.status.ok() && open.entry.has_value() && !open.ends_epoch &&
         witness_ != nullptr) {
       world_.checker->PushEnds(who(), *open.entry);
@@ -282,12 +291,19 @@ void SimRankDriver::SetTimer() {
 }
 
 void SimRankDriver::Send(const TableClient::Outgoing& outgoing) {
+  watch_.OnSent(outgoing);
   if (loop_.Happens(world_.stray)) SendStray(outgoing);
   links_(world_.machine_of.at(outgoing.server->name))
       ->Send(outgoing.request,
              [this, alive = alive_, message = outgoing.message](
                  absl::StatusOr<v1::ExchangeReply> reply) {
                if (!*alive || ended_) return;
+               if (reply.ok()) {
+                 const int before = watch_.old_answers();
+                 watch_.OnReply(message, *reply);
+                 world_.counts["answers of older epochs"] +=
+                     watch_.old_answers() - before;
+               }
                TableClient::Output output;
                client_->OnReply(message, std::move(reply), now(), &output);
                Take(std::move(output));

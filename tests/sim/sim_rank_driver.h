@@ -12,6 +12,7 @@
 
 #include "proto/parameters.pb.h"
 #include "tests/sim/cluster_world.h"
+#include "tests/sim/epoch_watch.h"
 #include "tests/sim/sim_link.h"
 #include "tests/sim/witness_model.h"
 #include "worker/client/table_client.h"
@@ -84,6 +85,7 @@ class SimRankDriver {
   std::unique_ptr<BatchStream> train_, validation_;
   std::unique_ptr<RankMachine> machine_of_rank_;
   std::unique_ptr<TableClient> client_;
+  EpochWatch watch_;
 
   // Until every partition has begun the attempt.
   AttemptBeginning beginning_;

@@ -114,8 +114,22 @@ std::vector<float> WitnessJob::Values(uint32_t rank, Clock clock,
   std::vector<float> values(n * width());
   for (size_t i = 0; i < n; ++i) {
     values[i * width() + Column(rank, clock)] = Number(attempt);
-    if (width() > columns())
+    if (sync.spec.mode == SyncMode::kBsp) {
       values[i * width() + columns()] = Share(rank, clock);
+    }
+  }
+  return values;
+}
+
+std::vector<Key> WitnessJob::KeysOfSession(uint32_t session) const {
+  return Pulled(session % ranks(), session % steps[session % ranks()], 0);
+}
+
+std::vector<float> WitnessJob::SessionValues(uint32_t session,
+                                             uint32_t number) const {
+  std::vector<float> values(KeysOfSession(session).size() * width());
+  for (size_t i = columns() + session; i < values.size(); i += width()) {
+    values[i] = std::ldexp(1.0f, 2 * (number - 1));
   }
   return values;
 }
@@ -132,6 +146,7 @@ void WitnessChecker::Report(std::string error) {
 WitnessChecker::Life& WitnessChecker::LifeOf(uint64_t generation) {
   Life& life = lives_[generation];
   if (life.columns.empty()) life.columns.resize(job_.columns());
+  life.sessions.resize(job_.sessions);
   return life;
 }
 
@@ -230,25 +245,8 @@ void WitnessChecker::PullEnds(const Who& who, Clock clock,
     if (job_.sync.spec.mode == SyncMode::kSsp) {
       CheckBound(where, who, clock, rows[t]);
     }
-    if (!is_asp) continue;
-    // What somebody saw before this pull began.
-    for (size_t i = 0; i < keys[t].size(); ++i) {
-      const uint32_t partition =
-          cuts_[t].PartitionOf(ToMixedKey(job_.tables[t], keys[t][i]));
-      for (uint32_t c = 0; c < must.size(); ++c) {
-        if (rows[t][i * job_.width() + c] != 0) continue;
-        const auto place = life.columns[c].places.find({t, partition});
-        if (place == life.columns[c].places.end()) continue;
-        if (place->second.seen >= began) continue;
-        const auto [rank, other] = job_.OfColumn(c);
-        const auto pushed = job_.Pushed(rank, other, place->second.attempt, t);
-        if (std::binary_search(pushed.begin(), pushed.end(), keys[t][i])) {
-          Report(absl::StrCat(where, "rank ", rank, "'s entry ",
-                              ToString(other), " was seen before, and is gone",
-                              " from table ", t, ", partition ", partition));
-        }
-      }
-    }
+    CheckSeen(where, who, began, t, keys[t], rows[t]);
+    if (t == 0) CheckSessions(where, who, began, keys[t], rows[t]);
   }
 }
 
@@ -385,6 +383,7 @@ void WitnessChecker::Final(uint64_t generation, uint32_t table, uint32_t epochs,
   CheckAll("at the end: ", &LifeOf(generation), table, rows, must,
            /*remember=*/true);
   CheckFoldOf("at the end: ", table, rows, {epochs, 0});
+  if (table == 0) CheckSessionsAtEnd(generation, rows);
 }
 
 void WitnessChecker::Cut(uint64_t generation, const std::string& name,

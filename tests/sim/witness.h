@@ -33,12 +33,16 @@ struct WitnessJob {
   std::vector<uint32_t> steps;    // By rank: batches of an epoch.
   std::vector<TableSpec> tables;  // Of width width().
   bool fickle = false;
+  // Clients that are no ranks (ssp, asp), which push to table 0. Each has a
+  // column of its own, behind those of the entries.
+  uint32_t sessions = 0;
 
   uint32_t ranks() const { return steps.size(); }
   uint32_t columns() const;  // Of entries: of the steps and epochs.
-  // In bsp a further one, in which all ranks push and the order counts.
+  // In bsp a further one, in which all ranks push and the order counts; else
+  // those of the sessions.
   uint32_t width() const {
-    return columns() + (sync.spec.mode == SyncMode::kBsp ? 1 : 0);
+    return columns() + (sync.spec.mode == SyncMode::kBsp ? 1 : sessions);
   }
   // Clocks of batches, not of the entries that end an epoch.
   uint32_t Column(uint32_t rank, Clock clock) const;
@@ -58,6 +62,12 @@ struct WitnessJob {
   // [n * width()] of n pushed keys.
   std::vector<float> Values(uint32_t rank, Clock clock, uint32_t attempt,
                             size_t n) const;
+  // The same for push `number` (from 1) of a session, of all its keys. The
+  // numbers are digits of a sum: it tells each push that is in it, and how
+  // often, as long as that is below four times.
+  static constexpr uint32_t kMostOfSession = 11;  // Above, float32 would round.
+  std::vector<Key> KeysOfSession(uint32_t session) const;
+  std::vector<float> SessionValues(uint32_t session, uint32_t number) const;
   float Number(uint32_t attempt) const;
   std::optional<uint32_t> AttemptOf(float number) const;  // Unset: none.
 };
@@ -70,6 +80,8 @@ struct WitnessJob {
 //   * bsp: exactly the clocks before; ssp: all up to the bound; own pushes.
 //   * asp: a pull that begins after a push was acknowledged, or after somebody
 //     saw it, contains it.
+//   * ssp: so does a pull of whoever saw it, or was told so as a session.
+//   * Of a session the first pushes are there, each once, up to one of them.
 //   * ssp: nobody pushes further ahead than the bound lets it, nor is an entry
 //     seen that its rank should not have been let to make.
 //
@@ -88,6 +100,11 @@ class WitnessChecker {
     uint32_t attempt = 1;
   };
 
+  // A session is who has `rank` ranks() + its index, and attempt 1.
+  Who Session(uint64_t generation, uint32_t index) const {
+    return {generation, job_.ranks() + index, 1};
+  }
+
   void PullStarts(const Who& who, Clock clock);
   // The rows of a pull: of each table [keys.size() * width].
   void PullEnds(const Who& who, Clock clock,
@@ -97,8 +114,15 @@ class WitnessChecker {
   // By all partitions.
   void PushEnds(const Who& who, Clock clock);
 
-  // At the end, of a job that trained so many epochs: all rows that exist of a
-  // table, original keys.
+  // Of a session: pulls without a clock, one at a time, and numbered pushes.
+  void LookStarts(const Who& who);
+  void LookEnds(const Who& who, const std::vector<Key>& keys,
+                absl::Span<const float> rows);
+  void SessionPushStarts(const Who& who, uint32_t number);
+  void SessionPushEnds(const Who& who, uint32_t number);
+
+  // At the end, of a job that trained so many epochs and of whose sessions all
+  // pushes were acknowledged: all rows that exist of a table, original keys.
   void Final(uint64_t generation, uint32_t table, uint32_t epochs,
              const std::map<Key, std::vector<float>>& rows);
   // The same of a cut: the entries before `cut` (by rank), and no other.
@@ -112,6 +136,8 @@ class WitnessChecker {
   int pulls() const { return pulls_; }
   int pushes() const { return pushes_; }
   int acknowledged() const { return acknowledged_; }
+  int looks() const { return looks_; }
+  int session_pushes() const { return session_pushes_; }
 
  private:
   using Instant = uint64_t;
@@ -128,9 +154,24 @@ class WitnessChecker {
     Instant acknowledged = kNever;
     std::map<std::pair<uint32_t, uint32_t>, Place> places;
   };
+  // A session's pushes, the first one first.
+  struct Numbered {
+    uint32_t started = 0;
+    std::vector<Instant> acknowledged;
+    std::vector<Instant> seen;  // By anyone.
+  };
+  // What one client has seen: entries by table, partition and column, and
+  // pushes by session.
+  struct Shown {
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Instant> entries;
+    std::map<uint32_t, uint32_t> pushes;
+  };
   struct Life {
     std::vector<Column> columns;
     std::map<std::tuple<uint32_t, uint32_t, Clock>, Instant> pulls;
+    std::vector<Numbered> sessions;
+    std::map<uint32_t, Instant> looks;  // By session: when it began.
+    std::map<std::pair<uint32_t, uint32_t>, Shown> shown;  // Rank, attempt.
   };
 
   Life& LifeOf(uint64_t generation);
@@ -141,6 +182,22 @@ class WitnessChecker {
   void CheckRows(const std::string& where, Life* life, uint32_t table,
                  const std::vector<Key>& keys, absl::Span<const float> rows,
                  const std::vector<bool>& must, bool exactly, bool remember);
+  // ssp and asp: what was seen before the pull began is there.
+  void CheckSeen(const std::string& where, const Who& who, Instant began,
+                 uint32_t table, const std::vector<Key>& keys,
+                 absl::Span<const float> rows);
+  // How many pushes of a session a pull must show that began then.
+  uint32_t LeastOf(const Life& life, const Who& who, uint32_t session,
+                   Instant began) const;
+  void CheckSessions(const std::string& where, const Who& who, Instant began,
+                     const std::vector<Key>& keys,
+                     absl::Span<const float> rows);
+  void CheckSessionsAtEnd(uint64_t generation,
+                          const std::map<Key, std::vector<float>>& rows);
+  // How many of its pushes a row has, each once and without gaps; nullopt, and
+  // a report, if not so.
+  std::optional<uint32_t> PushesIn(const std::string& where, uint32_t session,
+                                   Key key, float sum);
   // bsp: the last column.
   void CheckFold(const std::string& where, uint32_t table,
                  const std::vector<Key>& keys, absl::Span<const float> rows,
@@ -160,6 +217,7 @@ class WitnessChecker {
   std::map<uint64_t, Life> lives_;
   std::vector<std::string> errors_;
   int pulls_ = 0, pushes_ = 0, acknowledged_ = 0;
+  int looks_ = 0, session_pushes_ = 0;
 };
 
 }  // namespace seraph::testing

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/planted_bug.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/wire/exchange_bulk.h"
@@ -408,7 +409,8 @@ absl::Status TableClient::JudgePart(Message* message, size_t index,
                                     absl::Duration* delay) {
   Part& part = message->parts[index];
   uint64_t& seen = seen_epochs_[part.placement];
-  const bool is_old = result.epoch() != 0 && result.epoch() < seen;
+  const bool is_old = result.epoch() != 0 && result.epoch() < seen &&
+                      !IsPlanted(PlantedBug::kTakeOlderEpoch);
   seen = std::max<uint64_t>(seen, result.epoch());
   absl::Status status = PartError(result);
   part.replaced = result.code() == v1::PART_REPLACED;
