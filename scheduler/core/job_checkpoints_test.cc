@@ -488,7 +488,7 @@ TEST_F(AllServersStop, WhatCannotBeSavedHoldsNobodyUpForLong) {
     cluster.FailAlways<WriteCut>(why);
     const uint64_t server = cluster.node("s1").incarnation;
     cluster.Handle(NodeDrained{"s1", server, true});
-    cluster.Pass(absl::Seconds(6));
+    cluster.Pass(absl::Seconds(16));
     EXPECT_TRUE(cluster.core().IsDrained(server)) << why;
     EXPECT_EQ(cluster.PhaseOf(job), JobPhase::kRecovering);
     EXPECT_THAT(cluster.View(job).epochs, SizeIs(1));
