@@ -247,6 +247,23 @@ TEST_F(JobCheckpointsTest, ACopysServerThatHasNothingElseOfTheJobDies) {
   EXPECT_EQ(cluster_.GenerationOf(job), 1u);
 }
 
+TEST_F(JobCheckpointsTest, APrimaryThatDoesNotKnowThatItLeadsIsWaitedFor) {
+  spec_.tables.replicas = 2;
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.Hold<ConfigureReplicas>();
+  cluster_.Silence("s2");
+  cluster_.Pass(absl::Seconds(6));
+  cluster_.StandAt(job, 0, {0, 3});
+  cluster_.StandAt(job, 1, {0, 3});
+  const uint64_t waiter = cluster_.MakeCheckpoint(job);
+  cluster_.Pass(absl::Milliseconds(300));
+  EXPECT_THAT(cluster_.CarriedOut<BeginCut>(), IsEmpty());
+  cluster_.LetGo<ConfigureReplicas>();
+  cluster_.Pass(absl::Seconds(3));
+  EXPECT_THAT(cluster_.CarriedOut<BeginCut>(), Not(IsEmpty()));
+  EXPECT_THAT(cluster_.answers[waiter], IsOk());
+}
+
 TEST_F(JobCheckpointsTest, OnRequestOnlyWhereThereIsSomethingToKeep) {
   spec_.checkpoint.reset();
   const std::string job = cluster_.Submit(spec_);

@@ -120,8 +120,15 @@ void CheckpointMachine::Take(const Order& order, const absl::Status& status,
     clocks_ = clocks;
   } else if (clocks_ != clocks &&
              !IsPlanted(PlantedBug::kCutBetweenPartitions)) {
+    const auto [here, there] = std::mismatch(clocks_.begin(), clocks_.end(),
+                                             clocks.begin(), clocks.end());
+    const size_t rank = here - clocks_.begin();
     return GiveUp(
-        absl::AbortedError("the copies of two servers are of different clocks"),
+        absl::AbortedError(absl::StrCat(
+            "the copies of two servers are of different clocks: rank ", rank,
+            " is at ", here == clocks_.end() ? "none" : ToString(*here),
+            " and, on server ", order.to->name, ", at ",
+            there == clocks.end() ? "none" : ToString(*there))),
         steps);
   }
   if (awaited_.empty()) TookAll(steps);

@@ -101,7 +101,8 @@ void JobMachine::LookAtCheckpoints(Moment now, Orders* out) {
   if (!HasTables()) return;
   const bool wanted = cut_owed_ || !asking_.empty() ||
                       ((pause_wanted_ || stop_wanted_) && cuts_->idle());
-  if (wanted && now.steady >= next_cut_ && CanCut()) {
+  // A primary that does not know yet that it leads would not hold entries back.
+  if (wanted && now.steady >= next_cut_ && CanCut() && map_->AllSettled()) {
     CheckpointSteps steps;
     cuts_->TakeNow(NextCut(), Primaries(), !roster_.Waiting().empty(), &steps);
     Apply(steps, now, out);

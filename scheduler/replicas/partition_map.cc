@@ -379,6 +379,12 @@ bool PartitionMap::AllLed() const {
       [](const PartitionGroup& group) { return group.primary() != nullptr; });
 }
 
+bool PartitionMap::AllSettled() const {
+  return std::all_of(
+      groups_.begin(), groups_.end(),
+      [](const PartitionGroup& group) { return group.settled(); });
+}
+
 uint32_t PartitionMap::LeastInSync() const {
   size_t least = options_.replicas;
   for (const PartitionGroup& group : groups_) {
