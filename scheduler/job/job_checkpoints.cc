@@ -190,8 +190,8 @@ void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
       now.steady + (stop_wanted_ ? kStopPause : options_.checkpoint_pause);
   const bool is_void = IsVoid(why);
   const bool falls_back = !is_void || void_cuts_ >= kVoidCutsToFallBack;
-  // What moves when servers stop is soon where it goes, and the ranks of workers
-  // that have gone are soon at rest.
+  // What moves when servers stop is soon where it goes, and the ranks of
+  // workers that have gone are soon at rest.
   const bool is_over = now.steady - void_since_ >= 3 * options_.lease;
   if (stop_wanted_ && falls_back && (is_over || !is_void)) {
     Log(absl::StrCat(kNoCheckpoint, why.message()), now, out);
