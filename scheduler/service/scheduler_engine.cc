@@ -82,6 +82,15 @@ SchedulerEngine::Answer SchedulerEngine::Decide(const Event& event,
     answer.status = Refusal();
     return answer;
   }
+  // One that was stopped for long, and is led by another meanwhile, would judge
+  // by what was true then: a worker that is told that it is not known lets go
+  // of ranks that the other one counts on.
+  if (const absl::Status mine = CheckMine(); !mine.ok()) {
+    wanted_ = mine;
+    changed_.NotifyAll();
+    answer.status = Refusal();
+    return answer;
+  }
   if (!stuck_.ok() && std::holds_alternative<JobSubmitted>(event)) {
     answer.status = Annotate(stuck_, "nothing can be stored at the moment");
     return answer;
@@ -174,23 +183,28 @@ bool SchedulerEngine::StoreAndCarry(std::vector<Decided>* batch) {
     stored_ += events;
     changed_.NotifyAll();
   }
+  // Each time: this thread may have slept for long.
+  const auto is_mine = [this] {
+    const absl::Status mine = CheckMine();
+    if (!mine.ok()) HaltNow(mine);
+    return mine.ok();
+  };
   for (Decided& decided : *batch) {
     for (Order& order : decided.orders) {
-      // Each time: this thread may have slept for long.
-      if (store_ != nullptr) {
-        if (const absl::Status mine = store_->Check(); !mine.ok()) {
-          HaltNow(mine);
-          return false;
-        }
-      }
+      if (!is_mine()) return false;
       carrier_->Carry(std::move(order));
     }
     if (decided.done != nullptr) {
+      if (!is_mine()) return false;
       std::exchange(decided.done, nullptr)(std::move(decided.answer));
     }
   }
   if (!writes.empty()) FailPoint("scheduler.ordered");
   return true;
+}
+
+absl::Status SchedulerEngine::CheckMine() const {
+  return store_ == nullptr ? absl::OkStatus() : store_->Check();
 }
 
 absl::Status SchedulerEngine::Store(const StateWrites& writes) {
@@ -206,7 +220,7 @@ absl::Status SchedulerEngine::Store(const StateWrites& writes) {
       return stored;
     }
     if (!MayWorkLater(stored) || clock_->Now() >= end) return stored;
-    if (const absl::Status mine = store_->Check(); !mine.ok()) return mine;
+    if (const absl::Status mine = CheckMine(); !mine.ok()) return mine;
     if (!std::exchange(warned, true)) {
       spdlog::error("state.not_stored status={} next=retry patience={}",
                     LogValue(stored), absl::FormatDuration(options_.patience));

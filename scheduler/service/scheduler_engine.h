@@ -141,6 +141,8 @@ class SchedulerEngine {
   void Run() ABSL_LOCKS_EXCLUDED(mu_);
   // False: the engine has halted.
   bool StoreAndCarry(std::vector<Decided>* batch) ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether another scheduler may lead by now, as far as can be told without IO.
+  absl::Status CheckMine() const;
   absl::Status Store(const StateWrites& writes) ABSL_LOCKS_EXCLUDED(mu_);
   // Returns whether to try again.
   bool WaitStuck(const absl::Status& status, absl::Duration pause)

@@ -267,6 +267,35 @@ TEST_F(StoringEngineTest, ADeposedSchedulerOrdersNothingMore) {
   EXPECT_EQ(ReasonOf(engine_.halted()), "DEPOSED");
 }
 
+// It was stopped for long, and another one leads: what it knows is old.
+TEST_F(StoringEngineTest, ADeposedSchedulerTellsNobodyThatTheyAreNotKnown) {
+  const NodeHeartbeat beat{.name = "n", .incarnation = 1};
+  EXPECT_THAT(engine_.Handle(beat).status,
+              StatusIs(absl::StatusCode::kNotFound));
+  store_.Depose();
+  const absl::Status answer = engine_.Handle(beat).status;
+  EXPECT_THAT(answer, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(ReasonOf(answer), "NOT_LEADER");
+  engine_.Stop();
+  EXPECT_EQ(ReasonOf(engine_.halted()), "DEPOSED");
+}
+
+TEST_F(StoringEngineTest, AnAnswerThatWaitedIsNotGivenByADeposedScheduler) {
+  store_.Hold(true);
+  Waiting first, behind;
+  Submit("a", &first);
+  store_.WaitForCommits(1);
+  engine_.Handle(JobCancelled{"b"}, [&](SchedulerEngine::Answer answer) {
+    behind.answer = std::move(answer);
+    behind.answered.Notify();
+  });
+  EXPECT_FALSE(behind.answered.HasBeenNotified());
+  store_.Depose();
+  store_.Hold(false);
+  behind.answered.Wait();
+  EXPECT_EQ(ReasonOf(behind.answer.status), "NOT_LEADER");
+}
+
 TEST_F(StoringEngineTest, AReasonFromOutsideHaltsIt) {
   engine_.Halt(absl::FailedPreconditionError("an old copy"));
   engine_.Stop();

@@ -198,6 +198,7 @@ void SimScheduler::Handle(const Event& event, Done done) {
   const auto refuse = [&done] {
     if (done != nullptr) done(absl::UnavailableError("no scheduler any more"));
   };
+  if (!dead_ && !MayAct()) Depose("its lease is over");
   if (dead_) return refuse();
   Outcome outcome = core_->Handle(event, Now());
   if (pending_share_.has_value() && outcome.status.ok()) {
@@ -280,12 +281,12 @@ void SimScheduler::CarryAll(std::vector<Decided> batch) {
   for (Decided& decided : batch) {
     for (Order& order : decided.orders) {
       if (dead_) return;
-      if (election_ != nullptr && !careless && !HoldsLease()) {
-        return Depose("its lease is over");
-      }
+      if (!careless && !MayAct()) return Depose("its lease is over");
       Carry(std::move(order));
     }
-    if (!dead_ && decided.done != nullptr) decided.done(decided.status);
+    if (dead_ || decided.done == nullptr) continue;
+    if (!MayAct()) return Depose("its lease is over");
+    decided.done(decided.status);
   }
 }
 

@@ -125,6 +125,7 @@ class SimScheduler {
   void StoreThen(SimElection::Transaction transaction,
                  std::function<void()> then);
   bool HoldsLease() const { return clock_->Now() < lease_until_; }
+  bool MayAct() const { return election_ == nullptr || HoldsLease(); }
   void Depose(const char* why);
 
   template <typename MakeEvent>
