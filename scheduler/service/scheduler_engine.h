@@ -141,7 +141,7 @@ class SchedulerEngine {
   void Run() ABSL_LOCKS_EXCLUDED(mu_);
   // False: the engine has halted.
   bool StoreAndCarry(std::vector<Decided>* batch) ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether another scheduler may lead by now, as far as can be told without IO.
+  // Whether another scheduler may lead, as far as can be told without IO.
   absl::Status CheckMine() const;
   absl::Status Store(const StateWrites& writes) ABSL_LOCKS_EXCLUDED(mu_);
   // Returns whether to try again.
