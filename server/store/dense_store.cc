@@ -94,11 +94,13 @@ class DenseStore final : public RowStore {
   size_t bytes() const override { return rows() * row_cells_ * sizeof(float); }
 
  private:
-  void Find(absl::Span<const Key> keys, float** rows) const override {
+  void Find(absl::Span<const Key> keys, const Guesses&,
+            float** rows) const override {
     for (size_t i = 0; i < keys.size(); ++i) rows[i] = Row(keys[i]);
   }
 
-  void FindToWrite(absl::Span<const Key> keys, float** rows) override {
+  void FindToWrite(absl::Span<const Key> keys, const Guesses&,
+                   float** rows) override {
     for (size_t i = 0; i < keys.size(); ++i) {
       rows[i] = Row(keys[i]);
       Touch((keys[i] - range().first) >> block_shift_);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -97,6 +98,9 @@ class RowStore::KnownRows {
     return known_->runs;
   }
 
+  // False from the moment on from which Take can but say false.
+  bool is_known() const { return known_ != nullptr; }
+
   // Whether all rows of the next n keys, a group, are there and known; `rows`
   // are these. A key that is missing may have come into being; where rows have
   // moved since, nothing is known any more.
@@ -156,6 +160,75 @@ class RowStore::KnownRows {
   bool complete_ = false;  // All of next_ are there.
 };
 
+// Gives them in groups of kGroup keys. While a group is read or written, the
+// memory of those behind it is on its way: the next one's rows, the keys of the
+// one after, and where that of the third lies.
+template <typename Store>
+class RowStore::FoundRows {
+ public:
+  FoundRows(Store& store, KeySpan keys) : store_(store), keys_(keys) {}
+
+  // Sets `rows`, null where a key is missing, to those of the group at `begin`.
+  // Rows may have moved since the last call.
+  void Take(size_t begin, float** rows) {
+    if (begin != next_ || places_ != store_.places()) Start(begin);
+    const Group& group = At(0);
+    std::copy_n(rows_, group.keys.size(), rows);
+    next_ = begin + group.keys.size();
+    Advance();
+  }
+
+ private:
+  struct Group {
+    absl::Span<const Key> keys;  // Empty behind the last ones.
+    Key written[kGroup];
+    Guesses guesses;
+  };
+
+  Group& At(size_t ahead) { return groups_[(turn_ + ahead) % kGroups]; }
+
+  void Start(size_t begin) {
+    places_ = store_.places();
+    near_ = 0;
+    end_ = begin;
+    for (Group& group : groups_) group.keys = {};
+    for (size_t i = 0; i < kGroups - 1; ++i) Advance();
+  }
+
+  // Each group comes one step nearer.
+  void Advance() {
+    ++turn_;
+    if (Group& group = At(0); !group.keys.empty()) {
+      if constexpr (std::is_const_v<Store>) {
+        store_.Find(group.keys, group.guesses, rows_);
+      } else {
+        store_.FindToWrite(group.keys, group.guesses, rows_);
+      }
+    }
+    if (Group& group = At(1); !group.keys.empty()) {
+      store_.GuessSlots(group.keys, &group.guesses);
+    }
+    Group& group = At(2);
+    group.keys = keys_.subspan(end_, kGroup).WriteOut(group.written);
+    end_ += group.keys.size();
+    if (!group.keys.empty()) {
+      store_.GuessBlocks(group.keys, &near_, &group.guesses);
+    }
+  }
+
+  static constexpr size_t kGroups = 4;  // Three, and one that makes % fast.
+
+  Store& store_;
+  const KeySpan keys_;
+  uint64_t places_ = 0;  // Of what is found and guessed; 0: nothing yet.
+  size_t next_ = 0;      // Where the first group begins ...
+  size_t end_ = 0;       // ... and the last one ends.
+  size_t near_ = 0;
+  size_t turn_ = 0;  // The first group is at this, modulo kGroups.
+  Group groups_[kGroups];
+  float* rows_[kGroup];  // Of the first group.
+};
+
 RowStore::RowStore(const TableSpec& table, const KeyRange& range,
                    std::unique_ptr<const UpdateRule> rule)
     : table_(table),
@@ -166,6 +239,22 @@ RowStore::RowStore(const TableSpec& table, const KeyRange& range,
       places_(NextNumber()) {}
 
 void RowStore::MoveRows() { places_ = NextNumber(); }
+
+void RowStore::FindNow(absl::Span<const Key> keys, float** rows) const {
+  Guesses guesses;
+  size_t near = 0;
+  GuessBlocks(keys, &near, &guesses);
+  GuessSlots(keys, &guesses);
+  Find(keys, guesses, rows);
+}
+
+void RowStore::FindToWriteNow(absl::Span<const Key> keys, float** rows) {
+  Guesses guesses;
+  size_t near = 0;
+  GuessBlocks(keys, &near, &guesses);
+  GuessSlots(keys, &guesses);
+  FindToWrite(keys, guesses, rows);
+}
 
 absl::Status RowStore::CheckKeys(KeySpan keys) const {
   if (keys.empty()) return absl::OkStatus();
@@ -213,10 +302,15 @@ void RowStore::Read(KeySpan keys, const LazySums& now, absl::Span<float> out,
   Key written[kGroup];
   float* rows[kGroup];
   KnownRows known_rows(*this, keys, known);
+  FoundRows<const RowStore> found_rows(*this, keys);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup).WriteOut(written);
     if (!known_rows.Take(group.size(), rows)) {
-      Find(group, rows);
+      if (known_rows.is_known()) {  // Most other groups need no search.
+        FindNow(group, rows);
+      } else {
+        found_rows.Take(begin, rows);
+      }
       MakeMissing(group, now, &made, rows);
     }
     rule_->Read(absl::MakeConstSpan(rows, group.size()), now,
@@ -229,7 +323,7 @@ std::vector<uint8_t> RowStore::Exist(absl::Span<const Key> keys) const {
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    Find(group, rows);
+    FindNow(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
       exist[begin + i] = rows[i] != nullptr;
     }
@@ -279,11 +373,16 @@ ApplyResult RowStore::Apply(KeySpan keys, absl::Span<const float> gradients,
   float* rows[kGroup];
   KnownRows known_rows(*this, keys, known);
   for (const ResolvedRows::Run& run : known_rows.runs()) Touch(run.block);
+  FoundRows<RowStore> found_rows(*this, keys);
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup).WriteOut(written);
     uint64_t missing = 0;
     if (!known_rows.Take(group.size(), rows)) {
-      FindToWrite(group, rows);
+      if (known_rows.is_known()) {
+        FindToWriteNow(group, rows);
+      } else {
+        found_rows.Take(begin, rows);
+      }
       missing = MakeMissing(group, step.before, &made, rows);
     }
     if (overwritten != nullptr) {
@@ -347,7 +446,7 @@ absl::Status RowStore::Load(absl::Span<const Key> keys,
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    FindToWrite(group, rows);
+    FindToWriteNow(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
       float* row = rows[i] != nullptr ? rows[i] : created.Add(group[i]);
       rule_->InitRow(values.subspan((begin + i) * width(), width()), LazySums{},
@@ -367,7 +466,7 @@ ApplyResult RowStore::SetWeights(absl::Span<const Key> keys,
   float* rows[kGroup];
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const auto group = keys.subspan(begin, kGroup);
-    FindToWrite(group, rows);
+    FindToWriteNow(group, rows);
     for (size_t i = 0; i < group.size(); ++i) {
       const auto weights = values.subspan((begin + i) * width(), width());
       if (FirstNotFinite(weights) < weights.size()) {
@@ -410,7 +509,7 @@ absl::Status RowStore::RestoreRows(absl::Span<const Key> keys,
   for (size_t begin = 0; begin < keys.size(); begin += kGroup) {
     const size_t n = std::min(kGroup, keys.size() - begin);
     for (size_t i = 0; i < n; ++i) group[i] = keys[at(begin + i)];
-    FindToWrite(absl::MakeConstSpan(group, n), rows);
+    FindToWriteNow(absl::MakeConstSpan(group, n), rows);
     for (size_t i = 0; i < n; ++i) {
       float* row = rows[i] != nullptr ? rows[i] : created.Add(group[i]);
       std::copy_n(cells.data() + at(begin + i) * row_cells, row_cells, row);

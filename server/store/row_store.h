@@ -173,13 +173,38 @@ class RowStore {
   // Says that rows come, go or move.
   void MoveRows();
 
+  // Where the rows of some keys may lie.
+  struct Guesses {
+    uint32_t blocks[UpdateRule::kMaxRows];
+    uint32_t slots[UpdateRule::kMaxRows];
+  };
+
  private:
-  // The rows of `keys`, null where a key is missing. At most
-  // UpdateRule::kMaxRows keys, of any order.
-  virtual void Find(absl::Span<const Key> keys, float** rows) const = 0;
+  // Rows are found in three calls, for the same keys: at most
+  // UpdateRule::kMaxRows, of any order. Each has the memory fetched that the
+  // next one reads, so they are fastest with other work between them. No row
+  // may move between them. A store whose rows' places are computed needs the
+  // last alone.
+
+  // Sets guesses->blocks. `near` is 0 at first, and what the call for the keys
+  // before these, if these are above them, left there.
+  virtual void GuessBlocks(absl::Span<const Key> keys, size_t* near,
+                           Guesses* guesses) const {}
+
+  // Sets guesses->slots.
+  virtual void GuessSlots(absl::Span<const Key> keys, Guesses* guesses) const {}
+
+  // The rows of `keys`, null where a key is missing.
+  virtual void Find(absl::Span<const Key> keys, const Guesses& guesses,
+                    float** rows) const = 0;
 
   // Find, for rows that may be written: touches their blocks.
-  virtual void FindToWrite(absl::Span<const Key> keys, float** rows) = 0;
+  virtual void FindToWrite(absl::Span<const Key> keys, const Guesses& guesses,
+                           float** rows) = 0;
+
+  // All three at once.
+  void FindNow(absl::Span<const Key> keys, float** rows) const;
+  void FindToWriteNow(absl::Span<const Key> keys, float** rows);
 
   // The first of the rows of consecutive keys [key, key + n) if each row begins
   // where the one before it ends, else null. n > 0.
@@ -207,6 +232,9 @@ class RowStore {
   class NewRows;
   // The rows of keys, as far as they are known.
   class KnownRows;
+  // The rows of keys, found ahead. Store: RowStore to write, else const.
+  template <typename Store>
+  class FoundRows;
 
   // Gives each null of `rows` a row in `made`. Returns the bits of those.
   uint64_t MakeMissing(absl::Span<const Key> keys, const LazySums& sums,

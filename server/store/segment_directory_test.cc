@@ -25,11 +25,14 @@ TEST(SegmentDirectoryTest, TheFirstSegmentHasAllKeysBelowTheSecond) {
   EXPECT_EQ(directory.Find(99), 1);
   EXPECT_EQ(directory.Find(kMaxKey), 2);
   std::vector<uint32_t> segments(4);
-  directory.Find({kMaxKey, 50, 0, 99}, segments.data());
+  size_t near = 0;
+  directory.Find({kMaxKey, 50, 0, 99}, &near, segments.data());
   EXPECT_THAT(segments, ElementsAre(1, 2, 0, 2));
+  EXPECT_EQ(near, 2);
 }
 
-// Of any number of segments, for keys in order and in none.
+// Of any number of segments, for keys in order and in none, wherever the search
+// begins.
 TEST(SegmentDirectoryTest, IsWhatAMapIs) {
   const uint64_t seed = ::testing::UnitTest::GetInstance()->random_seed();
   SCOPED_TRACE(seed);
@@ -52,7 +55,11 @@ TEST(SegmentDirectoryTest, IsWhatAMapIs) {
       if (bound > 0) keys.push_back(bound - 1);
       if (in_order) std::sort(keys.begin(), keys.end());
       std::vector<uint32_t> segments(keys.size());
-      directory.Find(keys, segments.data());
+      // Behind the last one, too: it may have gone.
+      size_t near = ToBelow(Draw(seed, {segment, 1000}), 2 * segment + 1);
+      directory.Find(keys, &near, segments.data());
+      EXPECT_EQ(near,
+                directory.Find(*std::max_element(keys.begin(), keys.end())));
       for (size_t i = 0; i < keys.size(); ++i) {
         ASSERT_EQ(segments[i], std::prev(map.upper_bound(keys[i]))->second);
         ASSERT_EQ(directory.segment(directory.Find(keys[i])), segments[i]);

@@ -124,37 +124,54 @@ class SparseStore final : public RowStore {
   }
 
  private:
-  void Find(absl::Span<const Key> keys, float** rows) const override {
-    FindAnd(keys, rows, [](uint32_t) {});
+  void GuessBlocks(absl::Span<const Key> keys, size_t* near,
+                   Guesses* guesses) const override {
+    if (directory_.size() == 0) return;
+    directory_.Find(keys, near, guesses->blocks);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      __builtin_prefetch(segments_.data() + guesses->blocks[i]);
+    }
   }
 
-  void FindToWrite(absl::Span<const Key> keys, float** rows) override {
-    FindAnd(keys, rows, [this](uint32_t segment) { Touch(segment); });
+  void GuessSlots(absl::Span<const Key> keys, Guesses* guesses) const override {
+    if (directory_.size() == 0) return;
+    // Copies: a store to `guesses` might change the members, for all the
+    // compiler knows.
+    const SegmentShape shape = shape_;
+    const Segment* const segments = segments_.data();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const Segment& segment = segments[guesses->blocks[i]];
+      const size_t guess = segment.Guess(keys[i]);
+      segment.Prefetch(shape, guess);
+      guesses->slots[i] = guess;
+    }
+  }
+
+  void Find(absl::Span<const Key> keys, const Guesses& guesses,
+            float** rows) const override {
+    FindAnd(keys, guesses, rows, [](uint32_t) {});
+  }
+
+  void FindToWrite(absl::Span<const Key> keys, const Guesses& guesses,
+                   float** rows) override {
+    FindAnd(keys, guesses, rows, [this](uint32_t segment) { Touch(segment); });
   }
 
   template <typename Found>
-  void FindAnd(absl::Span<const Key> keys, float** rows, Found found) const {
+  void FindAnd(absl::Span<const Key> keys, const Guesses& guesses, float** rows,
+               Found found) const {
     if (directory_.size() == 0) {
       std::fill_n(rows, keys.size(), nullptr);
       return;
     }
-    // Copies: a store to `rows` might change the members, for all the compiler
-    // knows.
     const SegmentShape shape = shape_;
     const Segment* const segments = segments_.data();
-    uint32_t in[UpdateRule::kMaxRows];
-    uint32_t guesses[UpdateRule::kMaxRows];
-    directory_.Find(keys, in);
     for (size_t i = 0; i < keys.size(); ++i) {
-      const Segment& segment = segments[in[i]];
-      guesses[i] = segment.Guess(keys[i]);
-      segment.Prefetch(shape, guesses[i]);
-    }
-    for (size_t i = 0; i < keys.size(); ++i) {
-      rows[i] = segments[in[i]].Find(shape, keys[i], guesses[i]);
+      const uint32_t in = guesses.blocks[i];
+      rows[i] = segments[in].Find(shape, keys[i], guesses.slots[i]);
       if (rows[i] == nullptr) continue;
       Prefetch(rows[i], shape.row_cells);
-      found(in[i]);
+      found(in);
     }
   }
 
@@ -164,6 +181,7 @@ class SparseStore final : public RowStore {
     const SegmentShape shape = shape_;
     uint32_t in[UpdateRule::kMaxRows];
     uint32_t guesses[UpdateRule::kMaxRows];
+    size_t near = 0;
     for (size_t begin = 0; begin < keys.size(); begin += UpdateRule::kMaxRows) {
       const auto group = keys.subspan(begin, UpdateRule::kMaxRows);
       uint32_t* const slots = known->slots.data() + begin;
@@ -171,7 +189,7 @@ class SparseStore final : public RowStore {
         std::fill_n(slots, group.size(), ResolvedRows::kMissing);
         continue;
       }
-      directory_.Find(group, in);
+      directory_.Find(group, &near, in);
       for (size_t i = 0; i < group.size(); ++i) {
         guesses[i] = segments_[in[i]].Guess(group[i]);
         segments_[in[i]].Prefetch(shape, guesses[i]);
