@@ -105,7 +105,7 @@ void Drain(const ClusterConfig& config, const std::string& name,
            const JobDirectory& jobs) {
   const size_t held = jobs.Held().size();
   const absl::Duration patience = config.server.drain_timeout;
-  if (held == 0 || patience <= absl::ZeroDuration()) return;
+  if (patience <= absl::ZeroDuration()) return;
   spdlog::info("server.draining replicas={}", held);
   const absl::Status drained =
       DrainNode({.scheduler = config.cluster.scheduler,
@@ -113,12 +113,13 @@ void Drain(const ClusterConfig& config, const std::string& name,
                  .incarnation = jobs.incarnation(),
                  .patience = patience,
                  .patience_to_save = patience,
+                 .is_empty = held == 0,
                  .call_timeout = config.rpc.call_timeout,
                  .retry_backoff = config.rpc.retry_backoff,
                  .retry_backoff_max = config.rpc.retry_backoff_max});
   if (drained.ok()) {
     spdlog::info("server.drained");
-  } else {
+  } else if (held > 0 || !jobs.Held().empty()) {
     spdlog::warn("server.not_drained replicas={} status={} next=leave",
                  jobs.Held().size(), LogValue(drained));
   }

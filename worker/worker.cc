@@ -106,17 +106,20 @@ absl::Status RunWorker(DaemonContext* context) {
 
   context->stop()->Wait();
   rpc->SetReady(false);
-  if (const uint32_t ranks = service.ranks(); ranks > 0) {
-    const absl::Status drained =
-        DrainNode({.scheduler = config.cluster.scheduler,
-                   .name = address,
-                   .incarnation = incarnation,
-                   .patience = kPatience,
-                   .patience_to_save = config.server.drain_timeout,
-                   .call_timeout = config.rpc.call_timeout,
-                   .retry_backoff = config.rpc.retry_backoff,
-                   .retry_backoff_max = config.rpc.retry_backoff_max});
-    spdlog::info("worker.drained ranks={} status={}", ranks, LogValue(drained));
+  const uint32_t ranks = service.ranks();
+  const absl::Status drained =
+      DrainNode({.scheduler = config.cluster.scheduler,
+                 .name = address,
+                 .incarnation = incarnation,
+                 .patience = kPatience,
+                 .patience_to_save = config.server.drain_timeout,
+                 .is_empty = ranks == 0,
+                 .call_timeout = config.rpc.call_timeout,
+                 .retry_backoff = config.rpc.retry_backoff,
+                 .retry_backoff_max = config.rpc.retry_backoff_max});
+  spdlog::info("worker.drained ranks={} status={}", ranks, LogValue(drained));
+  if (const uint32_t cut_off = service.WindDown(kPatience); cut_off > 0) {
+    spdlog::warn("worker.cut_off ranks={}", cut_off);
   }
   // The scheduler hands the ranks that are left to others as soon as it hears
   // that we leave.

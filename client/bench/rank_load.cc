@@ -121,14 +121,19 @@ absl::Status RankLoad::StartRequest(BenchOperation operation,
   Step step;
   if (operation != BenchOperation::kPull) {
     const size_t count = keys.size() * options_.width;
-    while (values_.size() < count) {
-      values_.push_back(static_cast<float>(
-          ToUnit(Draw(options_.rank, {values_.size()})) - 0.5));
+    if (values_ == nullptr || values_->size() < count) {
+      auto values = std::make_shared<std::vector<float>>();
+      while (values->size() < count) {
+        values->push_back(static_cast<float>(
+            ToUnit(Draw(options_.rank, {values->size()})) - 0.5));
+      }
+      values_ = std::move(values);
     }
     step.entry = NextEntry();
     step.entry->tables.push_back(
         {.keys = keys,
-         .values = absl::MakeConstSpan(values_).subspan(0, count)});
+         .values = absl::MakeConstSpan(*values_).subspan(0, count),
+         .owner = values_});
   }
   if (operation != BenchOperation::kPush) {
     step.pull = ClockPull{.clock = clock_of_rank_, .keys = {keys}};
@@ -142,7 +147,12 @@ absl::Status RankLoad::StartRequest(BenchOperation operation,
 void RankLoad::Send(const std::vector<TableClient::Outgoing>& outgoing,
                     LoadCounts* counts) {
   for (const TableClient::Outgoing& one : outgoing) {
-    if (counts_bytes_) counts->request_bytes += one.request->ByteSizeLong();
+    if (counts_bytes_) {
+      counts->request_bytes += one.request->message.ByteSizeLong();
+      for (const OwnedSlice& piece : one.request->values) {
+        counts->request_bytes += piece.bytes.size();
+      }
+    }
     open_links_.at(one.server->address)
         ->Send(
             one.request,

@@ -111,7 +111,8 @@ class RankLoad {
   Clock clock_of_rank_;   // Of the next entry.
   absl::Duration heard_;  // When the last answer came.
   v1::LedgerRecord ledger_;
-  std::vector<float> values_;  // For as many keys as ever were pushed at once.
+  // For as many keys as ever were pushed at once. Those that are out stay.
+  std::shared_ptr<const std::vector<float>> values_;
   std::map<uint64_t, Open> open_;  // By step.
 };
 

@@ -31,6 +31,7 @@ absl::Status DrainNode(const NodeDrainOptions& options) {
   const absl::Duration begin = clock->Now();
   absl::Duration heard = begin;
   absl::Duration patience = options.patience;
+  bool may_hold = !options.is_empty;
   while (true) {
     const SchedulerChannel::Target target = scheduler.Get();
     const auto stub = v1::Cluster::NewStub(target.channel);
@@ -41,6 +42,7 @@ absl::Status DrainNode(const NodeDrainOptions& options) {
     absl::Duration pause = kLook;
     if (reply.ok()) {
       if (reply->drained()) return absl::OkStatus();
+      may_hold = true;
       heard = clock->Now();
       backoff.Reset();
       patience = reply->all_servers_stop() ? options.patience_to_save
@@ -48,6 +50,7 @@ absl::Status DrainNode(const NodeDrainOptions& options) {
     } else if (IsTransient(reply.status()) ||
                absl::IsNotFound(reply.status())) {
       // Not found: the node is about to register again.
+      if (!at_once && !may_hold) return reply.status();
       pause = at_once ? absl::ZeroDuration() : backoff.Next();
     } else {
       return reply.status();

@@ -102,5 +102,23 @@ TEST(NodeDrainTest, WithoutASchedulerItGivesUpSoon) {
               StatusIs(absl::StatusCode::kUnavailable));
 }
 
+TEST(NodeDrainTest, AnEmptyNodeHearsWhetherSomethingIsOnItsWayToIt) {
+  FakeScheduler scheduler;
+  scheduler.left = 3;
+  NodeDrainOptions options = OptionsFor(scheduler.address());
+  options.is_empty = true;
+  EXPECT_THAT(DrainNode(options), IsOk());
+  EXPECT_EQ(scheduler.asked, 4);
+}
+
+TEST(NodeDrainTest, AnEmptyNodeAsksOnlyOnce) {
+  FakeScheduler scheduler;
+  scheduler.unready = 1'000'000;
+  NodeDrainOptions options = OptionsFor(scheduler.address());
+  options.is_empty = true;
+  EXPECT_THAT(DrainNode(options), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(scheduler.asked, 1);
+}
+
 }  // namespace
 }  // namespace seraph

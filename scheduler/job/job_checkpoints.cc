@@ -203,8 +203,10 @@ void JobMachine::OnNoCheckpoint(const absl::Status& why, Moment now,
   if (nobody_helps && falls_back && !checkpoints_.empty()) {
     Warn(absl::StrCat("paused at the checkpoint before: a later one is not "
                       "possible while ",
-                      RanksText(without_worker), " waits for a worker (",
-                      why.message(), "); what came after it is done again"),
+                      RanksText(without_worker),
+                      without_worker.size() == 1 ? " waits" : " wait",
+                      " for a worker (", why.message(),
+                      "); what came after it is done again"),
          now, out);
     void_cuts_ = 0;
     return Suspend(now, out);

@@ -86,8 +86,12 @@ JobMachine::JobMachine(const StoredState::Job& stored,
   const JobPhase phase = view_.phase;
   Leave("the scheduler was started anew", now, out);
   if (view_.state != JobState::kRunning) return;
-  Log(absl::StrCat("the scheduler was started anew in the phase '",
-                   JobPhaseName(phase), "': the job starts over from there"),
+  Log(absl::StrCat(
+          "the scheduler was started anew in the phase '", JobPhaseName(phase),
+          "': the job goes on from ",
+          checkpoints_.empty()
+              ? "its start"
+              : absl::StrCat("checkpoint ", checkpoints_.back().name.manifest)),
       now, out);
   TakeBack();
   Enter(JobPhase::kRecovering);

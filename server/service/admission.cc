@@ -21,7 +21,11 @@ bool AddWithin(std::atomic<uint64_t>* held, uint64_t bytes, uint64_t limit) {
 }  // namespace
 
 JobAdmission::Hold::~Hold() {
-  if (job_ != nullptr) job_->Release(bytes_, exempt_);
+  if (job_ == nullptr) return;
+  job_->Release(bytes_, exempt_);
+  if (!once_.has_value()) return;
+  MutexLock lock(&job_->mu_);
+  job_->once_.erase(*once_);
 }
 
 JobAdmission::JobAdmission(std::shared_ptr<Admission> server)
@@ -49,6 +53,24 @@ std::optional<JobAdmission::Hold> JobAdmission::TryTake(uint64_t bytes) {
 
 JobAdmission::Hold JobAdmission::Take(uint64_t bytes) {
   server_->exempt_bytes_ += bytes;
+  return Hold(shared_from_this(), bytes, /*exempt=*/true);
+}
+
+std::optional<JobAdmission::Hold> JobAdmission::TakeOnce(const Place& place,
+                                                         uint64_t bytes) {
+  {
+    MutexLock lock(&mu_);
+    if (!once_.insert(place).second) return std::nullopt;
+  }
+  Hold hold = Take(bytes);
+  hold.once_ = place;
+  return hold;
+}
+
+std::optional<JobAdmission::Hold> JobAdmission::TakeBeside(uint64_t bytes) {
+  if (!AddWithin(&server_->exempt_bytes_, bytes, server_->limit_bytes_ / 4)) {
+    return std::nullopt;
+  }
   return Hold(shared_from_this(), bytes, /*exempt=*/true);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -22,7 +23,7 @@ namespace seraph {
 // left of the whole, and never more than an equal part of it. What releases
 // memory is always taken (JobAdmission::Take), and counted apart; its amount is
 // bounded by what the ranks of the jobs can have out: one entry each of the
-// oldest open clock, and one pull each.
+// oldest open clock, and one pull each, in each partition.
 //
 // Threads: every method may be called from any thread.
 class Admission {
@@ -57,6 +58,9 @@ class Admission {
 // One job's part. Threads: every method may be called from any thread.
 class JobAdmission : public std::enable_shared_from_this<JobAdmission> {
  public:
+  // Table, partition, rank.
+  using Place = std::tuple<uint32_t, uint32_t, uint32_t>;
+
   // Bytes that count until this goes.
   class Hold {
    public:
@@ -76,11 +80,13 @@ class JobAdmission : public std::enable_shared_from_this<JobAdmission> {
       std::swap(job_, other.job_);
       std::swap(bytes_, other.bytes_);
       std::swap(exempt_, other.exempt_);
+      std::swap(once_, other.once_);
     }
 
     std::shared_ptr<JobAdmission> job_;  // Null: nothing is held.
     uint64_t bytes_ = 0;
     bool exempt_ = false;
+    std::optional<Place> once_;  // Of TakeOnce.
   };
 
   // `server` is shared with the jobs of a server.
@@ -94,6 +100,12 @@ class JobAdmission : public std::enable_shared_from_this<JobAdmission> {
 
   // Whatever the budget says.
   Hold Take(uint64_t bytes);
+  // Likewise, of a rank in a partition. Nullopt: it holds such a one there.
+  std::optional<Hold> TakeOnce(const Place& place, uint64_t bytes)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Beyond the budget, as long as no more than a quarter of it is: what is
+  // small is not to wait for what is large. Else nullopt.
+  std::optional<Hold> TakeBeside(uint64_t bytes);
 
   // A refused part: when its client may try again, jittered.
   uint32_t RetryAfterMs();
@@ -121,8 +133,6 @@ class JobAdmission : public std::enable_shared_from_this<JobAdmission> {
     ChunkedEntry entry;
     uint64_t bytes = 0;
   };
-  using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // Rank last.
-
   static Place PlaceOf(const ChunkedEntry& entry) {
     return {entry.table, entry.partition, entry.rank.rank};
   }
@@ -133,6 +143,7 @@ class JobAdmission : public std::enable_shared_from_this<JobAdmission> {
 
   Mutex mu_;
   std::map<Place, Begun> begun_ ABSL_GUARDED_BY(mu_);
+  std::set<Place> once_ ABSL_GUARDED_BY(mu_);  // Those who hold it.
 };
 
 }  // namespace seraph

@@ -63,6 +63,35 @@ TEST(AdmissionTest, WhatReleasesMemoryIsTakenWhateverIsHeld) {
   EXPECT_EQ(server->exempt_bytes(), 0);
 }
 
+TEST(AdmissionTest, OfARankThatIsTakenOnceAtATime) {
+  auto server = std::make_shared<Admission>(100, 1);
+  auto job = std::make_shared<JobAdmission>(server);
+  auto first = job->TakeOnce({0, 1, 2}, 500);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(server->exempt_bytes(), 500);
+  EXPECT_FALSE(job->TakeOnce({0, 1, 2}, 1).has_value());
+  EXPECT_TRUE(job->TakeOnce({0, 1, 3}, 1).has_value());
+  EXPECT_TRUE(job->TakeOnce({0, 0, 2}, 1).has_value());
+  JobAdmission::Hold moved = *std::move(first);
+  first.reset();
+  EXPECT_FALSE(job->TakeOnce({0, 1, 2}, 1).has_value()) << "still held";
+  moved = JobAdmission::Hold();
+  EXPECT_EQ(server->exempt_bytes(), 0);
+  EXPECT_TRUE(job->TakeOnce({0, 1, 2}, 1).has_value());
+}
+
+TEST(AdmissionTest, WhatIsSmallHasAQuarterBesideTheBudget) {
+  auto server = std::make_shared<Admission>(100, 1);
+  auto job = std::make_shared<JobAdmission>(server);
+  const auto held = job->TryTake(100);
+  ASSERT_TRUE(held.has_value());
+  const auto beside = job->TakeBeside(20);
+  ASSERT_TRUE(beside.has_value());
+  EXPECT_FALSE(job->TakeBeside(6).has_value());
+  EXPECT_TRUE(job->TakeBeside(5).has_value());
+  EXPECT_EQ(server->exempt_bytes(), 20);
+}
+
 TEST(AdmissionTest, AHoldMayOutliveItsJob) {
   auto server = std::make_shared<Admission>(100, 1);
   std::optional<JobAdmission::Hold> hold;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "common/wire/replica_codec.h"
 #include "common/wire/table_codec.h"
 #include "gtest/gtest.h"
+#include "server/service/request_admission.h"
+#include "server/service/request_codec.h"
 #include "server/service/test_server.h"
 
 namespace seraph {
@@ -164,6 +167,46 @@ TEST_F(OverloadTest, MemoryStaysWithinItsLimitAndNothingIsLost) {
   ASSERT_EQ(reply->values().size(), kKeys * sizeof(float));
   std::memcpy(values.data(), reply->values().data(), reply->values().size());
   for (const float value : values) ASSERT_EQ(value, kRanks * kSteps + 1);
+}
+
+// Without that bound a client that asks for the same again and again, or a job
+// whose clocks stand still, would take all of the server's memory.
+TEST_F(OverloadTest, APullThatAllWaitForIsTakenOnceForItsRank) {
+  for (uint32_t rank = 0; rank <= kRanks; ++rank) Begin(rank);
+  const auto job = servers_[0]->jobs().Find({"job", 1});
+  ASSERT_THAT(job, IsOk());
+  // Nullopt: it was refused.
+  const auto pull = [&](uint32_t rank, uint32_t keys,
+                        uint32_t step) -> std::optional<RequestHold> {
+    v1::PullRequest request;
+    FillHeader(request.mutable_header(), rank);
+    request.mutable_clock()->set_step(step);
+    v1::PullPart* part = request.add_parts();
+    part->set_epoch(1);
+    part->set_encoding(v1::KEY_ENCODING_RANGE);
+    part->set_key_count(keys);
+    auto parts = DecodePull(request, ByteSlices(), **job);
+    EXPECT_THAT(parts, IsOk());
+    RequestHold hold = AdmitPull(**job, &*parts);
+    if ((*parts)[0].actor != nullptr) return hold;
+    EXPECT_EQ((*parts)[0].refusal.outcome.code, PartCode::kRetryAfter);
+    return std::nullopt;
+  };
+  const uint32_t large = kLimit / sizeof(float) - 100;
+  auto within = pull(0, large, 0);
+  ASSERT_TRUE(within.has_value());
+  auto beyond = pull(0, large, 0);
+  ASSERT_TRUE(beyond.has_value()) << "all wait for this rank";
+  EXPECT_FALSE(pull(0, large, 0).has_value());
+  EXPECT_FALSE(pull(1, large, 1).has_value()) << "nobody waits for that";
+  EXPECT_TRUE(pull(1, large, 0).has_value());
+
+  EXPECT_FALSE(pull(1, 1000, 1).has_value()) << "enough is beside the budget";
+  beyond.reset();
+  EXPECT_TRUE(pull(1, 1000, 1).has_value());
+  EXPECT_TRUE(pull(0, large, 0).has_value());
+  within.reset();
+  EXPECT_TRUE(pull(1, large, 1).has_value());
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include "server/service/request_admission.h"
 
+#include <optional>
 #include <utility>
 
 namespace seraph {
 namespace {
 
-// Answers up to this size are always given.
-constexpr uint64_t kSmallAnswer = 64 << 10;
+// Pulls up to this size do not wait for larger ones.
+constexpr uint64_t kSmallPull = 64 << 10;
 
 uint64_t BytesOfPart(const DecodedPart<PushMessage>& part) {
   return part.message.keys.bytes() + part.message.values.size() * sizeof(float);
@@ -24,10 +25,26 @@ bool IsAlwaysTaken(const DecodedPart<PushMessage>& part) {
           part.message.clock <= part.actor->slowest());
 }
 
-bool IsAlwaysTaken(const DecodedPart<PullMessage>& part) {
-  return BytesOfPart(part) <= kSmallAnswer ||
-         (part.message.clock.has_value() &&
-          *part.message.clock <= part.actor->slowest());
+// Of a part that the budget has no room for. A rank that waits for its pull at
+// the oldest open clock holds all others up; but it needs one at a time.
+std::optional<JobAdmission::Hold> TakeBeyond(
+    JobAdmission* admission, const DecodedPart<PullMessage>& part) {
+  const PullMessage& message = part.message;
+  const uint64_t bytes = BytesOfPart(part);
+  if (message.rank.has_value() && message.clock.has_value() &&
+      *message.clock <= part.actor->slowest()) {
+    auto taken = admission->TakeOnce(
+        {part.actor->options().table_index, part.actor->options().partition,
+         message.rank->rank},
+        bytes);
+    if (taken.has_value()) return taken;
+  }
+  return bytes <= kSmallPull ? admission->TakeBeside(bytes) : std::nullopt;
+}
+
+std::optional<JobAdmission::Hold> TakeBeyond(JobAdmission*,
+                                             const DecodedPart<PushMessage>&) {
+  return std::nullopt;
 }
 
 template <typename Message>
@@ -70,7 +87,9 @@ RequestHold AdmitParts(JobAdmission* admission,
   for (size_t i = 0; i < parts->size(); ++i) {
     DecodedPart<Message>& part = (*parts)[i];
     if (part.actor == nullptr || kind_of(i) != Kind::kAsked) continue;
-    if (auto taken = admission->TryTake(BytesOfPart(part)); taken.has_value()) {
+    auto taken = admission->TryTake(BytesOfPart(part));
+    if (!taken.has_value()) taken = TakeBeyond(admission, part);
+    if (taken.has_value()) {
       hold.push_back(*std::move(taken));
     } else {
       Refuse(admission, &part);
@@ -83,9 +102,8 @@ RequestHold AdmitParts(JobAdmission* admission,
 
 RequestHold AdmitPull(const ServedJob& job,
                       std::vector<DecodedPart<PullMessage>>* parts) {
-  return AdmitParts(job.admission.get(), parts, [&](size_t i) {
-    return IsAlwaysTaken((*parts)[i]) ? Kind::kAlways : Kind::kAsked;
-  });
+  return AdmitParts(job.admission.get(), parts,
+                    [](size_t) { return Kind::kAsked; });
 }
 
 RequestHold AdmitPush(const ServedJob& job,

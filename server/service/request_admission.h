@@ -18,9 +18,10 @@ using RequestHold = std::vector<JobAdmission::Hold>;
 using Reservation = std::optional<JobAdmission::ChunkedEntry>;
 
 // Both refuse what is beyond the budget: such a part loses its actor and gets
-// kRetryAfter. Always taken are entries and pulls of the oldest open clock,
-// which everything else waits for; entries without keys; pulls with a small
-// answer; and chunks of an entry of which one was taken.
+// kRetryAfter. Always taken are entries of the oldest open clock, and one pull
+// of it by each rank, which everything else waits for; entries without keys;
+// and chunks of an entry of which one was taken. Small pulls have some room of
+// their own.
 RequestHold AdmitPull(const ServedJob& job,
                       std::vector<DecodedPart<PullMessage>>* parts);
 // `reservations`: by part.

@@ -52,14 +52,14 @@ void EpochWatch::OnRouter(const TableRouter& router) {
 
 void EpochWatch::OnStart(uint64_t step, const TableClient::Output& output) {
   for (const TableClient::Outgoing& one : output.outgoing) {
-    ForEachPart(*one.request,
+    ForEachPart(one.request->message,
                 [&](const Part& part) { parts_[part] = {.step = step}; });
   }
 }
 
 void EpochWatch::OnSent(const TableClient::Outgoing& outgoing) {
   if (!requests_.try_emplace(outgoing.message, outgoing.request).second) return;
-  ForEachPart(*outgoing.request, [&](const Part& part) {
+  ForEachPart(outgoing.request->message, [&](const Part& part) {
     const auto found = parts_.find(part);
     if (found == parts_.end()) return;
     found->second.message = outgoing.message;
@@ -84,7 +84,7 @@ void EpochWatch::OnReply(uint64_t message, const v1::ExchangeReply& reply) {
   size_t index = 0;
   size_t replaced = 0;
   bool misses_list = false;
-  ForEachPart(*request->second, [&](const Part& part) {
+  ForEachPart(request->second->message, [&](const Part& part) {
     if (index >= results.size()) return;
     const v1::PartResult& result = *results[index++];
     const auto found = parts_.find(part);
@@ -122,7 +122,7 @@ int EpochWatch::OnEnd(uint64_t step) {
   std::erase_if(parts_, is_of_it);
   std::erase_if(requests_, [&](const auto& one) {
     bool is_out = false;
-    ForEachPart(*one.second, [&](const Part& part) {
+    ForEachPart(one.second->message, [&](const Part& part) {
       is_out = is_out || parts_.count(part) > 0;
     });
     return !is_out;

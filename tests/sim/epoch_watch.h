@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/rank_request.h"
 #include "worker/client/table_client.h"
 #include "worker/client/table_router.h"
 
@@ -51,7 +52,7 @@ class EpochWatch {
 
   std::map<Place, PartitionPlacement> places_;
   std::map<Place, uint64_t> seen_;
-  std::map<uint64_t, std::shared_ptr<const v1::ExchangeRequest>> requests_;
+  std::map<uint64_t, std::shared_ptr<const RankRequest>> requests_;
   std::map<Part, Standing> parts_;
   int old_answers_ = 0;
 };

@@ -10,24 +10,18 @@ namespace {
 // A stream has no deadline. What is cut off on its way is noticed by then.
 constexpr absl::Duration kStreamTimeout = absl::Seconds(3);
 
-const v1::PushRequest* PushIn(const v1::ExchangeRequest& request) {
-  if (request.has_push()) return &request.push();
-  return request.has_push_pull() ? &request.push_pull().push() : nullptr;
-}
-
 }  // namespace
 
 SimLink::SimLink(ClusterWorld* world, int from, int to)
     : world_(*world), from_(from), to_(to), window_(world->window_bytes) {}
 
-SendWindow::Request SimLink::Describe(uint64_t id,
-                                      const v1::ExchangeRequest& request) {
+SendWindow::Request SimLink::Describe(uint64_t id, const RankRequest& request) {
   SendWindow::Request described{.id = id};
-  const v1::PushRequest* push = PushIn(request);
+  const v1::PushRequest* push = PushOf(request.message);
   if (push == nullptr) return described;
-  described.kind = request.has_push_pull() ? SendWindow::Kind::kPushPull
-                                           : SendWindow::Kind::kPush;
-  described.bytes = push->keys().size() + push->values().size();
+  described.kind = request.message.has_push_pull() ? SendWindow::Kind::kPushPull
+                                                   : SendWindow::Kind::kPush;
+  described.bytes = PushedBytes(request);
   for (const v1::PushPart& part : push->parts()) {
     if (part.chunks() <= 1) continue;
     const v1::RequestHeader& header = push->header();
@@ -69,7 +63,8 @@ void SimLink::Leave(const std::vector<uint64_t>& ids) {
         from_, to_, "exchange", kStreamTimeout,
         [world = &world_, to = to_, request](auto answer) {
           SimServer* server = world->ServerAt(to);
-          if (server != nullptr) server->Exchange(*request, answer);
+          if (server == nullptr) return;
+          server->Exchange(WholeMessage(*request), answer);
         },
         [this, id](absl::StatusOr<v1::ExchangeReply> reply) {
           if (reply.ok()) return End(id, reply);

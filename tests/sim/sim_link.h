@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "proto/parameters.pb.h"
 #include "tests/sim/cluster_world.h"
+#include "worker/client/rank_request.h"
 #include "worker/client/send_window.h"
 
 namespace seraph::testing {
@@ -21,7 +22,7 @@ namespace seraph::testing {
 // Unavailable, as when a stream breaks, also when the server dies.
 class SimLink {
  public:
-  using Request = std::shared_ptr<const v1::ExchangeRequest>;
+  using Request = std::shared_ptr<const RankRequest>;
   using Done = std::function<void(absl::StatusOr<v1::ExchangeReply>)>;
 
   // From one machine to another; this must live as long as the first one does.
@@ -40,7 +41,7 @@ class SimLink {
     std::vector<Done> done;
   };
 
-  SendWindow::Request Describe(uint64_t id, const v1::ExchangeRequest& request);
+  SendWindow::Request Describe(uint64_t id, const RankRequest& request);
   void Leave(const std::vector<uint64_t>& ids);
   void End(uint64_t id, const absl::StatusOr<v1::ExchangeReply>& reply);
   // Keepalive: notices that the server has died.
@@ -52,7 +53,7 @@ class SimLink {
   SendWindow window_;
   uint64_t last_id_ = 0;
   std::map<uint64_t, Waiting> waiting_;
-  std::map<const v1::ExchangeRequest*, uint64_t> waiting_by_request_;
+  std::map<const RankRequest*, uint64_t> waiting_by_request_;
   std::map<uint64_t, Out> out_;
   // Numbers of entries that go in pieces: by generation, rank, attempt, clock.
   std::map<std::tuple<uint64_t, uint32_t, uint32_t, uint32_t, uint32_t>,

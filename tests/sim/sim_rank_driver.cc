@@ -311,7 +311,7 @@ void SimRankDriver::Send(const TableClient::Outgoing& outgoing) {
 }
 
 void SimRankDriver::SendStray(const TableClient::Outgoing& outgoing) {
-  v1::ExchangeRequest request = *outgoing.request;
+  v1::ExchangeRequest request = WholeMessage(*outgoing.request);
   const auto stray = static_cast<Stray>(loop_.Below(7));
   if (request.has_pull()) Rename(stray, request.mutable_pull());
   if (request.has_push()) Rename(stray, request.mutable_push());

@@ -257,8 +257,9 @@ class Sim {
       }
       ServerOf(*one.server)
           .calls.Exchange(
-              *one.request, [this, life, message = one.message, answered](
-                                auto reply, RequestHold hold) {
+              WholeMessage(*one.request),
+              [this, life, message = one.message, answered](auto reply,
+                                                            RequestHold hold) {
                 if (std::exchange(*answered, true)) return;
                 if (Happens(weather_.lose)) {
                   ++result_.lost;

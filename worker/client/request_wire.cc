@@ -2,13 +2,14 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/wire/exchange_bulk.h"
 
 namespace seraph {
 namespace {
 
-using Owner = std::shared_ptr<const v1::ExchangeRequest>;
+using Owner = std::shared_ptr<const RankRequest>;
 
 // All fields but parts and bulk: request_wire_test finds one that is missing.
 v1::PushRequest HeadOf(const v1::PushRequest& push) {
@@ -42,14 +43,20 @@ void WriteParts(const Request& request, MessageWriter* written) {
 
 MessageWriter Write(const v1::PushRequest& push, const Owner& owner) {
   MessageWriter written;
-  if (push.keys().size() + push.values().size() <= MessageWriter::kCopied) {
+  const std::vector<OwnedSlice>& pieces = owner->values;
+  if (pieces.empty() &&
+      push.keys().size() + push.values().size() <= MessageWriter::kCopied) {
     written.Head(push);  // Its bulk would be copied anyway.
     return written;
   }
   written.Head(HeadOf(push));
   WriteParts(push, &written);
   written.Bytes(kPushKeys.number, OwnedSlice{push.keys(), owner});
-  written.Bytes(kPushValues.number, OwnedSlice{push.values(), owner});
+  if (pieces.empty()) {
+    written.Bytes(kPushValues.number, OwnedSlice{push.values(), owner});
+  } else {
+    written.Bytes(kPushValues.number, pieces);
+  }
   return written;
 }
 
@@ -72,18 +79,19 @@ MessageWriter WriteRequest(const Owner& request, uint64_t number) {
   head.set_number(number);
   MessageWriter written;
   written.Head(head);
-  if (request->has_push()) {
+  const v1::ExchangeRequest& message = request->message;
+  if (message.has_push()) {
     written.Message(v1::ExchangeRequest::kPushFieldNumber,
-                    Write(request->push(), request));
-  } else if (request->has_pull()) {
+                    Write(message.push(), request));
+  } else if (message.has_pull()) {
     written.Message(v1::ExchangeRequest::kPullFieldNumber,
-                    Write(request->pull(), request));
-  } else if (request->has_push_pull()) {
+                    Write(message.pull(), request));
+  } else if (message.has_push_pull()) {
     MessageWriter both;
     both.Message(v1::PushPullRequest::kPushFieldNumber,
-                 Write(request->push_pull().push(), request));
+                 Write(message.push_pull().push(), request));
     both.Message(v1::PushPullRequest::kPullFieldNumber,
-                 Write(request->push_pull().pull(), request));
+                 Write(message.push_pull().pull(), request));
     written.Message(v1::ExchangeRequest::kPushPullFieldNumber, std::move(both));
   }
   return written;

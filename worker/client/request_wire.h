@@ -6,14 +6,14 @@
 #include <memory>
 
 #include "common/wire/message_writer.h"
-#include "proto/parameters.pb.h"
+#include "worker/client/rank_request.h"
 
 namespace seraph {
 
 // The request under a number of the stream's. Its keys and values are not
 // copied, unless they are few: the request is kept until they have left.
-MessageWriter WriteRequest(
-    const std::shared_ptr<const v1::ExchangeRequest>& request, uint64_t number);
+MessageWriter WriteRequest(const std::shared_ptr<const RankRequest>& request,
+                           uint64_t number);
 
 }  // namespace seraph
 

@@ -60,20 +60,23 @@ std::vector<std::string> Unset(Request request) {
   return names;
 }
 
-void ArrivesWhole(v1::ExchangeRequest request) {
-  const auto shared =
-      std::make_shared<const v1::ExchangeRequest>(std::move(request));
+void ArrivesWhole(RankRequest request) {
+  const auto shared = std::make_shared<const RankRequest>(std::move(request));
   MessageWriter writer = WriteRequest(shared, 77);
   std::string bytes;
   for (const OwnedSlice& slice : writer.Finish()) {
     bytes.append(slice.bytes.data(), slice.bytes.size());
   }
-  v1::ExchangeRequest expected = *shared;
+  v1::ExchangeRequest expected = WholeMessage(*shared);
   expected.set_number(77);
   v1::ExchangeRequest parsed;
   ASSERT_TRUE(parsed.ParseFromString(bytes));
   EXPECT_TRUE(MessageDifferencer::Equals(parsed, expected))
       << parsed.DebugString();
+}
+
+void ArrivesWhole(v1::ExchangeRequest message) {
+  ArrivesWhole(RankRequest{.message = std::move(message), .values = {}});
 }
 
 TEST(RequestWireTest, EveryFieldLeaves) {
@@ -96,16 +99,51 @@ TEST(RequestWireTest, EveryFieldLeaves) {
   ArrivesWhole(v1::ExchangeRequest());
 }
 
+TEST(RequestWireTest, ValuesThatWereLetGoOfLeaveAsIfTheyWereInTheMessage) {
+  const auto values = std::make_shared<const std::string>(
+      std::string(70'000, 'v') + std::string(30'000, 'w'));
+  for (const bool with_pull : {false, true}) {
+    RankRequest request;
+    v1::PushRequest* push =
+        with_pull ? request.message.mutable_push_pull()->mutable_push()
+                  : request.message.mutable_push();
+    FillPush(push, 100);
+    push->clear_values();
+    if (with_pull) {
+      FillAll(request.message.mutable_push_pull()->mutable_pull(), 100);
+    }
+    // In another order than that in which they lie.
+    const absl::string_view all = *values;
+    request.values = {{all.substr(70'000), values},
+                      {all.substr(0, 70'000), values}};
+    EXPECT_EQ(PushedBytes(request), 100 + all.size());
+    EXPECT_EQ(BulkBytes(request), (with_pull ? 200 : 100) + all.size());
+    ArrivesWhole(request);
+  }
+}
+
 TEST(RequestWireTest, BulkIsKeptAndNotCopied) {
-  auto request = std::make_shared<v1::ExchangeRequest>();
-  request->mutable_push()->set_values(std::string(100'000, 'v'));
-  const char* const at = request->push().values().data();
-  const std::weak_ptr<const v1::ExchangeRequest> alive = request;
-  MessageWriter writer = WriteRequest(request, 1);
-  request.reset();
-  const auto slices = writer.Finish();
-  EXPECT_EQ(slices.back().bytes.data(), at);
-  EXPECT_FALSE(alive.expired());
+  for (const bool let_go : {false, true}) {
+    auto request = std::make_shared<RankRequest>();
+    auto values = std::make_shared<const std::string>(100'000, 'v');
+    const std::weak_ptr<const std::string> owner = values;
+    if (let_go) {
+      request->message.mutable_push();
+      request->values = {{*values, values}};
+    } else {
+      request->message.mutable_push()->set_values(*values);
+    }
+    values.reset();
+    const char* const at = let_go ? request->values[0].bytes.data()
+                                  : request->message.push().values().data();
+    const std::weak_ptr<const RankRequest> alive = request;
+    MessageWriter writer = WriteRequest(request, 1);
+    request.reset();
+    const auto slices = writer.Finish();
+    EXPECT_EQ(slices.back().bytes.data(), at);
+    EXPECT_EQ(alive.expired(), let_go) << "the values are enough";
+    EXPECT_EQ(owner.expired(), !let_go);
+  }
 }
 
 }  // namespace

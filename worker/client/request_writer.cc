@@ -1,5 +1,6 @@
 #include "worker/client/request_writer.h"
 
+#include <string>
 #include <utility>
 
 #include "common/wire/key_encoding.h"
@@ -7,6 +8,13 @@
 #include "common/wire/value_encoding.h"
 
 namespace seraph {
+namespace {
+
+// Bytes of a piece, on the average, that is not copied.
+constexpr size_t kLeastReferred = 4 * MessageWriter::kCopied;
+
+}  // namespace
+
 void RequestWriter::MakeRoom(size_t bytes) {
   if (bytes_ > 0 && bytes_ + bytes > limits_.message_bytes) Flush();
   bytes_ += bytes;
@@ -32,13 +40,55 @@ v1::PullRequest* RequestWriter::Pull(const PulledPart& part, size_t bytes) {
   return &pulling_;
 }
 
+void RequestWriter::TakeIn(size_t more) {
+  std::string* values = pushing_.mutable_values();
+  // All at once: a string that grows is copied again and again.
+  if (values->empty()) values->reserve(referred_bytes_ + more);
+  for (const OwnedSlice& piece : referred_) {
+    values->append(piece.bytes.data(), piece.bytes.size());
+  }
+  referred_.clear();
+  referred_bytes_ = 0;
+}
+
+void RequestWriter::AddValues(absl::string_view bytes,
+                              const std::shared_ptr<const void>& owner,
+                              size_t more) {
+  if (bytes.empty()) return;
+  if (owner == nullptr || !pushing_.values().empty()) {
+    TakeIn(bytes.size() + more);
+    pushing_.mutable_values()->append(bytes.data(), bytes.size());
+    return;
+  }
+  referred_bytes_ += bytes.size();
+  if (!referred_.empty() && referred_.back().owner == owner) {
+    absl::string_view& before = referred_.back().bytes;
+    if (before.data() + before.size() == bytes.data()) {
+      before = {before.data(), before.size() + bytes.size()};
+      return;
+    }
+  }
+  referred_.push_back({bytes, owner});
+}
+
+char* RequestWriter::AddValues(size_t bytes, size_t more) {
+  TakeIn(bytes + more);
+  std::string* values = pushing_.mutable_values();
+  values->resize(values->size() + bytes);
+  return values->data() + values->size() - bytes;
+}
+
 void RequestWriter::Flush() {
-  const bool fused = !pushed_.empty() && !pulled_.empty() &&
-                     pushing_.keys().size() + pushing_.values().size() <=
-                         limits_.fused_push_bytes;
+  // What is small is copied on its way anyway.
+  if (referred_bytes_ < referred_.size() * kLeastReferred) TakeIn(0);
+  const bool fused =
+      !pushed_.empty() && !pulled_.empty() &&
+      pushing_.keys().size() + pushing_.values().size() + referred_bytes_ <=
+          limits_.fused_push_bytes;
   if (fused) {
     CutRequest cut;
-    v1::PushPullRequest* both = cut.request.mutable_push_pull();
+    cut.request.values = std::move(referred_);
+    v1::PushPullRequest* both = cut.request.message.mutable_push_pull();
     *both->mutable_push() = std::move(pushing_);
     *both->mutable_pull() = std::move(pulling_);
     cut.pushed = std::move(pushed_);
@@ -47,18 +97,21 @@ void RequestWriter::Flush() {
   } else {
     if (!pushed_.empty()) {
       CutRequest cut;
-      *cut.request.mutable_push() = std::move(pushing_);
+      cut.request.values = std::move(referred_);
+      *cut.request.message.mutable_push() = std::move(pushing_);
       cut.pushed = std::move(pushed_);
       finished_.push_back(std::move(cut));
     }
     if (!pulled_.empty()) {
       CutRequest cut;
-      *cut.request.mutable_pull() = std::move(pulling_);
+      *cut.request.message.mutable_pull() = std::move(pulling_);
       cut.pulled = std::move(pulled_);
       finished_.push_back(std::move(cut));
     }
   }
   pushing_ = v1::PushRequest();
+  referred_.clear();
+  referred_bytes_ = 0;
   pulling_ = v1::PullRequest();
   pushed_.clear();
   pulled_.clear();
@@ -70,30 +123,28 @@ std::vector<CutRequest> RequestWriter::Finish() {
   return std::move(finished_);
 }
 
-const v1::PushRequest* PushOf(const v1::ExchangeRequest& request) {
-  if (request.has_push_pull()) return &request.push_pull().push();
-  return request.has_push() ? &request.push() : nullptr;
-}
-
-const v1::PullRequest* PullOf(const v1::ExchangeRequest& request) {
-  if (request.has_push_pull()) return &request.push_pull().pull();
-  return request.has_pull() ? &request.pull() : nullptr;
-}
-
 void ForEachPart(
-    const v1::PushRequest& push,
-    absl::FunctionRef<size_t(uint32_t table)> width,
+    const RankRequest& request, absl::FunctionRef<size_t(uint32_t table)> width,
     absl::FunctionRef<void(size_t index, const PartBytes<v1::PushPart>& part)>
         visit) {
+  const v1::PushRequest& push = *PushOf(request.message);
   absl::string_view keys = push.keys();
   absl::string_view values = push.values();
+  std::shared_ptr<const void> owner;
+  auto piece = request.values.begin();
   for (int i = 0; i < push.parts_size(); ++i) {
     const v1::PushPart& part = push.parts(i);
     const size_t key_bytes = KeyBytesOf(part);
     const size_t value_bytes =
         part.key_count() *
         RowBytes(*KindOf(part.values()), width(part.table()));
-    visit(i, {&part, keys.substr(0, key_bytes), values.substr(0, value_bytes)});
+    // Each part's values lie in one piece.
+    if (values.empty() && value_bytes > 0) {
+      values = piece->bytes;
+      owner = (piece++)->owner;
+    }
+    visit(i, {&part, keys.substr(0, key_bytes), values.substr(0, value_bytes),
+              owner});
     keys.remove_prefix(key_bytes);
     values.remove_prefix(value_bytes);
   }
@@ -106,7 +157,7 @@ void ForEachPart(
   absl::string_view keys = pull.keys();
   for (int i = 0; i < pull.parts_size(); ++i) {
     const size_t key_bytes = KeyBytesOf(pull.parts(i));
-    visit(i, {&pull.parts(i), keys.substr(0, key_bytes), {}});
+    visit(i, {&pull.parts(i), keys.substr(0, key_bytes), {}, nullptr});
     keys.remove_prefix(key_bytes);
   }
 }

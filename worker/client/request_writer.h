@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "common/wire/message_writer.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/rank_request.h"
 
 namespace seraph {
 
@@ -22,7 +25,7 @@ struct PulledPart {
 
 // A request, and what it is made of.
 struct CutRequest {
-  v1::ExchangeRequest request;
+  RankRequest request;
   std::vector<uint32_t> pushed;    // Placements, by part of the push.
   std::vector<PulledPart> pulled;  // By part of the pull.
 };
@@ -52,11 +55,22 @@ class RequestWriter {
   v1::PushRequest* Push(uint32_t placement, size_t bytes);
   v1::PullRequest* Pull(const PulledPart& part, size_t bytes);
 
+  // The values of the part that was added last. With an owner they stay what
+  // they are as long as that is kept, and a message all of whose values have
+  // one refers to them. Else they are copied; `more`: about so many bytes will
+  // follow these.
+  void AddValues(absl::string_view bytes,
+                 const std::shared_ptr<const void>& owner, size_t more = 0);
+  // Likewise: to write so many bytes to.
+  char* AddValues(size_t bytes, size_t more);
+
   std::vector<CutRequest> Finish();
 
  private:
   void MakeRoom(size_t bytes);
   void Flush();
+  // Copies what the message so far only refers to.
+  void TakeIn(size_t more);
 
   const RequestLimits limits_;
   const v1::RequestHeader header_;
@@ -64,6 +78,9 @@ class RequestWriter {
   const v1::Clock pull_clock_;
 
   v1::PushRequest pushing_;
+  // Values of pushing_, which has none itself then.
+  std::vector<OwnedSlice> referred_;
+  size_t referred_bytes_ = 0;
   v1::PullRequest pulling_;
   std::vector<uint32_t> pushed_;
   std::vector<PulledPart> pulled_;
@@ -71,23 +88,20 @@ class RequestWriter {
   std::vector<CutRequest> finished_;
 };
 
-// The push and the pull of a request; null where there is none.
-const v1::PushRequest* PushOf(const v1::ExchangeRequest& request);
-const v1::PullRequest* PullOf(const v1::ExchangeRequest& request);
-
 // A part with its bytes, views of the request.
 template <typename Part>
 struct PartBytes {
   const Part* part = nullptr;
   absl::string_view keys;    // Empty where they are a range, or have a name.
   absl::string_view values;  // Of a push.
+  // Of `values`; null: the request's message has them.
+  std::shared_ptr<const void> owner;
 };
 
-// Calls `visit` with each part, in order. `width`: values per key, by
-// table. Requires: the request is one of a RequestWriter.
+// Calls `visit` with each part of the push, which there is, in order. `width`:
+// values per key, by table. Requires: the request is one of a RequestWriter.
 void ForEachPart(
-    const v1::PushRequest& push,
-    absl::FunctionRef<size_t(uint32_t table)> width,
+    const RankRequest& request, absl::FunctionRef<size_t(uint32_t table)> width,
     absl::FunctionRef<void(size_t index, const PartBytes<v1::PushPart>& part)>
         visit);
 void ForEachPart(

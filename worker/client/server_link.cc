@@ -17,7 +17,6 @@
 #include "common/wire/shared_messages.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "worker/client/request_wire.h"
-#include "worker/client/request_writer.h"
 #include "worker/client/send_window.h"
 
 namespace seraph {
@@ -32,15 +31,8 @@ constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kHeldRequests = 16;
 constexpr size_t kHeldBytes = 16 << 10;
 
-size_t BytesOf(const v1::ExchangeRequest& request) {
-  size_t bytes = 256;  // About, of all but bulk.
-  if (const v1::PushRequest* push = PushOf(request)) {
-    bytes += push->keys().size() + push->values().size();
-  }
-  if (const v1::PullRequest* pull = PullOf(request)) {
-    bytes += pull->keys().size();
-  }
-  return bytes;
+size_t BytesOf(const RankRequest& request) {
+  return 256 + BulkBytes(request);  // About, of all but bulk.
 }
 
 }  // namespace
@@ -66,8 +58,8 @@ class ServerLink::Stream final
   }
 
   // False if the stream has broken: nothing was done with `done` then.
-  bool Send(const std::shared_ptr<const v1::ExchangeRequest>& request,
-            Leaves leaves, Done* done) {
+  bool Send(const std::shared_ptr<const RankRequest>& request, Leaves leaves,
+            Done* done) {
     const bool may_wait =
         leaves == Leaves::kWithNext && BytesOf(*request) <= kHeldBytes;
     std::vector<Leaving> batch;
@@ -150,7 +142,7 @@ class ServerLink::Stream final
 
  private:
   struct Leaving {
-    std::shared_ptr<const v1::ExchangeRequest> request;
+    std::shared_ptr<const RankRequest> request;
     uint64_t number = 0;
   };
 
@@ -243,7 +235,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
          std::optional<SharedEnds> share)
       : stub_(std::move(channel)), share_(share), window_(window_bytes) {}
 
-  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done,
+  void Send(std::shared_ptr<const RankRequest> request, Done done,
             Leaves leaves) {
     SendWindow::Request described = Describe(*request);
     std::vector<uint64_t> leaving;
@@ -298,7 +290,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
 
  private:
   struct Waiting {
-    std::shared_ptr<const v1::ExchangeRequest> request;
+    std::shared_ptr<const RankRequest> request;
     std::vector<Done> done;
 
     void AnswerAll(absl::StatusOr<WithBulk<v1::ExchangeReply>> reply) {
@@ -308,13 +300,14 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
   };
 
   // All but the id.
-  static SendWindow::Request Describe(const v1::ExchangeRequest& request) {
+  static SendWindow::Request Describe(const RankRequest& request) {
     SendWindow::Request described;
-    const v1::PushRequest* push = PushOf(request);
+    const v1::PushRequest* push = PushOf(request.message);
     if (push == nullptr) return described;
-    described.kind = PullOf(request) == nullptr ? SendWindow::Kind::kPush
-                                                : SendWindow::Kind::kPushPull;
-    described.bytes = push->keys().size() + push->values().size();
+    described.kind = PullOf(request.message) == nullptr
+                         ? SendWindow::Kind::kPush
+                         : SendWindow::Kind::kPushPull;
+    described.bytes = PushedBytes(request);
     for (const v1::PushPart& part : push->parts()) {
       if (part.chunks() <= 1) continue;
       const v1::RequestHeader& header = push->header();
@@ -328,8 +321,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
   }
 
   // Sends what the window has let go.
-  void Leave(uint64_t id,
-             const std::shared_ptr<const v1::ExchangeRequest>& request,
+  void Leave(uint64_t id, const std::shared_ptr<const RankRequest>& request,
              Done done, Leaves leaves) {
     SendNow(request, leaves,
             [self = shared_from_this(), id, done = std::move(done)](
@@ -365,8 +357,8 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
     }
   }
 
-  void SendNow(const std::shared_ptr<const v1::ExchangeRequest>& request,
-               Leaves leaves, Done done) {
+  void SendNow(const std::shared_ptr<const RankRequest>& request, Leaves leaves,
+               Done done) {
     while (true) {
       std::shared_ptr<Stream> stream;
       bool closed = false;
@@ -400,7 +392,7 @@ class ServerLink::Outbox : public std::enable_shared_from_this<Outbox> {
   SendWindow window_ ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<const v1::ExchangeRequest*, uint64_t> waiting_by_request_
+  absl::flat_hash_map<const RankRequest*, uint64_t> waiting_by_request_
       ABSL_GUARDED_BY(mu_);
 };
 
@@ -411,8 +403,8 @@ ServerLink::ServerLink(std::shared_ptr<grpc::Channel> channel,
 
 ServerLink::~ServerLink() { outbox_->Close(); }
 
-void ServerLink::Send(std::shared_ptr<const v1::ExchangeRequest> request,
-                      Done done, Leaves leaves) {
+void ServerLink::Send(std::shared_ptr<const RankRequest> request, Done done,
+                      Leaves leaves) {
   outbox_->Send(std::move(request), std::move(done), leaves);
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/rank_request.h"
 
 namespace seraph {
 
@@ -62,7 +63,7 @@ class ServerLink {
   // leave when it is given again leaves once, and its answer goes to all.
   //
   // kWithNext: whoever sends it sends more at once, and then calls Flush.
-  void Send(std::shared_ptr<const v1::ExchangeRequest> request, Done done,
+  void Send(std::shared_ptr<const RankRequest> request, Done done,
             Leaves leaves = Leaves::kNow);
   // Sends what waits for others.
   void Flush();

@@ -88,9 +88,9 @@ class EchoServer final : public v1::Parameters::CallbackService {
   std::unique_ptr<RpcServer> server_;
 };
 
-std::shared_ptr<v1::ExchangeRequest> Pull(std::string keys) {
-  auto request = std::make_shared<v1::ExchangeRequest>();
-  request->mutable_pull()->set_keys(std::move(keys));
+std::shared_ptr<RankRequest> Pull(std::string keys) {
+  auto request = std::make_shared<RankRequest>();
+  request->message.mutable_pull()->set_keys(std::move(keys));
   return request;
 }
 
@@ -98,8 +98,7 @@ using Reply = absl::StatusOr<WithBulk<v1::ExchangeReply>>;
 
 // Sends them all at once and waits for the answers.
 std::vector<Reply> SendAll(
-    ServerLink* link,
-    const std::vector<std::shared_ptr<v1::ExchangeRequest>>& requests,
+    ServerLink* link, const std::vector<std::shared_ptr<RankRequest>>& requests,
     ServerLink::Leaves leaves = ServerLink::Leaves::kNow) {
   std::vector<Reply> replies(requests.size());
   std::atomic<size_t> missing = requests.size();
@@ -122,19 +121,19 @@ TEST(ServerLinkTest, BulkOfAnySizeArrivesAndComesBack) {
   for (const bool in_batches : {true, false}) {
     EchoServer server(in_batches);
     ServerLink link(MakeChannel(server.address(), {}), 64 << 20);
-    std::vector<std::shared_ptr<v1::ExchangeRequest>> requests;
+    std::vector<std::shared_ptr<RankRequest>> requests;
     for (size_t i = 0; i < 60; ++i) {
       requests.push_back(Pull(std::string(i * i * 997, 'a' + i % 26)));
     }
-    auto push = std::make_shared<v1::ExchangeRequest>();
-    push->mutable_push()->set_values(std::string(5'000'000, 'v'));
+    auto push = std::make_shared<RankRequest>();
+    push->message.mutable_push()->set_values(std::string(5'000'000, 'v'));
     requests.push_back(push);
     const std::vector<Reply> replies = SendAll(&link, requests);
     for (size_t i = 0; i < 60; ++i) {
       ASSERT_TRUE(replies[i].ok()) << replies[i].status();
       EXPECT_TRUE(replies[i]
                       ->Bulk(kPulledValues, replies[i]->head.pull().values())
-                      .ToString() == requests[i]->pull().keys())
+                      .ToString() == requests[i]->message.pull().keys())
           << i;
     }
     ASSERT_TRUE(replies.back().ok());
@@ -145,9 +144,9 @@ TEST(ServerLinkTest, BulkOfAnySizeArrivesAndComesBack) {
 TEST(ServerLinkTest, RequestsThatWaitLeaveTogether) {
   EchoServer server(/*in_batches=*/true);
   ServerLink link(MakeChannel(server.address(), {}), 64 << 20);
-  const std::vector<std::shared_ptr<v1::ExchangeRequest>> first = {Pull("a")};
+  const std::vector<std::shared_ptr<RankRequest>> first = {Pull("a")};
   SendAll(&link, first);
-  std::vector<std::shared_ptr<v1::ExchangeRequest>> requests;
+  std::vector<std::shared_ptr<RankRequest>> requests;
   for (int i = 0; i < 5000; ++i) requests.push_back(Pull("12345678"));
   for (const Reply& reply : SendAll(&link, requests)) {
     ASSERT_TRUE(reply.ok()) << reply.status();
@@ -159,8 +158,8 @@ TEST(ServerLinkTest, RequestsThatMayWaitLeaveWithTheNext) {
   EchoServer server(/*in_batches=*/true);
   ServerLink link(MakeChannel(server.address(), {}), 64 << 20);
   link.Flush();  // There is nothing, not even a stream.
-  const std::vector<std::shared_ptr<v1::ExchangeRequest>> requests(
-      10, Pull("12345678"));
+  const std::vector<std::shared_ptr<RankRequest>> requests(10,
+                                                           Pull("12345678"));
   constexpr int kRounds = 100;
   for (int i = 0; i < kRounds; ++i) {
     for (const Reply& reply :
@@ -250,17 +249,17 @@ TEST(ServerLinkTest, LargeMessagesLieInSharedMemory) {
     ServerLink link(MakeChannel((*server)->address(), {}), 64 << 20,
                     ServerLink::SharedEnds{.ours = 1, .server = 2});
     // When this is answered the server has opened what it was offered.
-    const std::vector<std::shared_ptr<v1::ExchangeRequest>> first = {Pull("a")};
+    const std::vector<std::shared_ptr<RankRequest>> first = {Pull("a")};
     SendAll(&link, first);
     sharing.Forget();
     for (size_t i = 0; i < 50; ++i) {
-      const std::vector<std::shared_ptr<v1::ExchangeRequest>> one = {
+      const std::vector<std::shared_ptr<RankRequest>> one = {
           Pull(std::string(100'000 + i * 50'000, 'a' + i % 26))};
       const std::vector<Reply> replies = SendAll(&link, one);
       ASSERT_TRUE(replies[0].ok()) << replies[0].status();
       EXPECT_TRUE(replies[0]
                       ->Bulk(kPulledValues, replies[0]->head.pull().values())
-                      .ToString() == one[0]->pull().keys())
+                      .ToString() == one[0]->message.pull().keys())
           << i;
     }
     EXPECT_GT(sharing.largest(), 0);
@@ -301,7 +300,7 @@ TEST(ServerLinkTest, AnAnswerThatIsNoMessageEndsTheStream) {
   {
     ServerLink link(MakeChannel((*server)->address(), {}), 64 << 20);
     for (int i = 0; i < 3; ++i) {
-      const std::vector<std::shared_ptr<v1::ExchangeRequest>> one = {Pull("a")};
+      const std::vector<std::shared_ptr<RankRequest>> one = {Pull("a")};
       const std::vector<Reply> replies = SendAll(&link, one);
       EXPECT_TRUE(absl::IsUnavailable(replies[0].status()))
           << replies[0].status();

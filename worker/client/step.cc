@@ -20,20 +20,23 @@ void SetPlace(const PartitionPlacement& placement, Part* part) {
 }
 
 // The rows of a table's push, in the order of its keys.
-const char* ValuesOf(const RoutedStep& step, uint32_t table) {
+struct PushedRows {
+  const char* rows = nullptr;
+  std::shared_ptr<const void> owner;  // Null: they must be copied.
+};
+
+PushedRows RowsOf(const RoutedStep& step, uint32_t table) {
   if (table < step.encoded.size() && !step.encoded[table].empty()) {
-    return step.encoded[table].data();
+    return {.rows = step.encoded[table].data(), .owner = nullptr};
   }
-  return reinterpret_cast<const char*>(
-      step.step->entry->tables[table].values.data());
+  const TablePush& push = step.step->entry->tables[table];
+  return {.rows = reinterpret_cast<const char*>(push.values.data()),
+          .owner = push.owner};
 }
 
 // Row origin[i] of `rows` for each i.
-void AppendRows(const char* rows, absl::Span<const uint32_t> origin,
-                size_t row_bytes, std::string* to) {
-  const size_t before = to->size();
-  to->resize(before + origin.size() * row_bytes);
-  char* out = to->data() + before;
+void CopyRows(const char* rows, absl::Span<const uint32_t> origin,
+              size_t row_bytes, char* out) {
   WithRowBytes(row_bytes, [&](auto bytes) {
     for (const uint32_t row : origin) {
       std::memcpy(out, rows + row * bytes, bytes);
@@ -108,19 +111,17 @@ void WriteParts(
       out->set_chunks(chunks);
       out->set_values(EncodingOf(spec.transport));
       if (count == 0) continue;
-      // All at once: a string that grows is copied again and again.
-      if (push->values().empty()) {
-        push->mutable_values()->reserve(
-            std::min(bytes_left, std::max(chunk_keys, count) * row_bytes));
-      }
-      bytes_left -= count * row_bytes;
-      const char* const rows = ValuesOf(step, placement.table);
+      const size_t bytes = count * row_bytes;
+      bytes_left -= bytes;
+      const size_t more =
+          std::min(bytes_left, std::max(chunk_keys, count) * row_bytes - bytes);
+      const PushedRows pushed = RowsOf(step, placement.table);
       if (table.origin.empty()) {
-        push->mutable_values()->append(rows + first * row_bytes,
-                                       count * row_bytes);
+        writer->AddValues({pushed.rows + first * row_bytes, bytes},
+                          pushed.owner, more);
       } else {
-        AppendRows(rows, table.origin.subspan(first, count), row_bytes,
-                   push->mutable_values());
+        CopyRows(pushed.rows, table.origin.subspan(first, count), row_bytes,
+                 writer->AddValues(bytes, more));
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ namespace seraph {
 struct TablePush {
   absl::Span<const Key> keys;      // [n] original, strictly increasing.
   absl::Span<const float> values;  // [n * width].
+  // Unless null: as long as it is kept, `values` stay what they are. Whoever
+  // lets go of many values in this way spares a copy of them.
+  std::shared_ptr<const void> owner;
 };
 
 struct EntryPush {

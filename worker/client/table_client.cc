@@ -127,8 +127,7 @@ void TableClient::AddMessages(uint64_t step, size_t server,
     Message message{
         .step = step,
         .server = nullptr,
-        .request =
-            std::make_shared<const v1::ExchangeRequest>(std::move(cut.request)),
+        .request = std::make_shared<const RankRequest>(std::move(cut.request)),
         .parts = {},
         .pulled = std::move(cut.pulled),
         .backoff = successor_of != nullptr ? successor_of->backoff
@@ -190,9 +189,9 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
     return &found->second;
   };
   const size_t pushed = message->pushed();
-  if (const v1::PushRequest* push = PushOf(*message->request)) {
+  if (PushOf(message->request->message) != nullptr) {
     ForEachPart(
-        *push, [&](uint32_t table) { return WidthOf(table); },
+        *message->request, [&](uint32_t table) { return WidthOf(table); },
         [&](size_t i, const PartBytes<v1::PushPart>& bytes) {
           RequestWriter* writer = take(&message->parts[i]);
           if (writer == nullptr) return;
@@ -205,13 +204,12 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
           part->set_epoch(router_->placements()[place].epoch);
           ToldLists::WriteAnew(place, bytes.keys, step.named, part,
                                out->mutable_keys());
-          out->mutable_values()->append(bytes.values.data(),
-                                        bytes.values.size());
+          writer->AddValues(bytes.values, bytes.owner);
         });
   }
   // Of a chunk that is revived the pull beside it is none of the message.
   if (!message->pulled.empty()) {
-    const v1::PullRequest& pull = *PullOf(*message->request);
+    const v1::PullRequest& pull = *PullOf(message->request->message);
     ForEachPart(pull, [&](size_t i, const PartBytes<v1::PullPart>& bytes) {
       RequestWriter* writer = take(&message->parts[pushed + i]);
       if (writer == nullptr) return;
@@ -271,7 +269,7 @@ void TableClient::ReviveChunks(const std::vector<bool>& changed,
     entry.missing += entry.settled.size();
     for (const Chunk& chunk : std::exchange(entry.settled, {})) {
       // As a message of this part alone, which CutAnew takes apart.
-      const v1::PushRequest& push = *PushOf(*chunk.request);
+      const v1::PushRequest& push = *PushOf(chunk.request->message);
       Message message{
           .step = step,
           .server = nullptr,
@@ -285,6 +283,29 @@ void TableClient::ReviveChunks(const std::vector<bool>& changed,
       ++steps_.at(step).parts_out;
       CutAnew(&message, &changed, absl::ZeroDuration(), now, output);
     }
+  }
+}
+
+// The end
+// -----------------------------------------------------------------------
+
+void TableClient::KeepEntriesAlone(absl::Duration now, Output* output) {
+  const uint64_t last_before = last_message_;
+  for (auto it = messages_.begin();
+       it != messages_.end() && it->first <= last_before;) {
+    Message& message = it->second;
+    if (message.pulled.empty()) {
+      ++it;
+      continue;
+    }
+    const uint64_t step = message.step;
+    for (size_t i = message.pushed(); i < message.parts.size(); ++i) {
+      if (!std::exchange(message.parts[i].live, false)) continue;
+      --steps_.at(step).parts_out;
+    }
+    CutAnew(&message, nullptr, absl::ZeroDuration(), now, output);
+    it = messages_.erase(it);
+    if (steps_.at(step).parts_out == 0) FinishStep(step, output);
   }
 }
 
@@ -447,17 +468,17 @@ template <typename Visit>
 void TableClient::VisitPart(const Message& message, size_t index, Visit visit) {
   const size_t pushed = message.pushed();
   if (index < pushed) {
-    visit(PushOf(*message.request)->parts(index));
+    visit(PushOf(message.request->message)->parts(index));
   } else {
-    visit(PullOf(*message.request)->parts(index - pushed));
+    visit(PullOf(message.request->message)->parts(index - pushed));
   }
 }
 
 bool TableClient::EarlierEntryIsOut(const Message& message,
                                     size_t index) const {
-  const Clock clock = DecodeClock(PushOf(*message.request)->clock());
+  const Clock clock = DecodeClock(PushOf(message.request->message)->clock());
   for (const auto& [number, other] : messages_) {
-    const v1::PushRequest* push = PushOf(*other.request);
+    const v1::PushRequest* push = PushOf(other.request->message);
     if (push == nullptr || DecodeClock(push->clock()) >= clock) continue;
     for (size_t i = 0; i < other.pushed(); ++i) {
       if (other.parts[i].live &&

@@ -20,6 +20,7 @@
 #include "proto/parameters.pb.h"
 #include "worker/client/key_orders.h"
 #include "worker/client/push_encoder.h"
+#include "worker/client/rank_request.h"
 #include "worker/client/request_writer.h"
 #include "worker/client/step.h"
 #include "worker/client/table_router.h"
@@ -63,7 +64,7 @@ class TableClient {
     std::shared_ptr<const Node> server;
     uint64_t message = 0;
     // The number in it is of the stream, and set by whoever sends it.
-    std::shared_ptr<const v1::ExchangeRequest> request;
+    std::shared_ptr<const RankRequest> request;
   };
   // What came of a call.
   struct Output {
@@ -93,6 +94,15 @@ class TableClient {
   void UpdateRouter(std::shared_ptr<const TableRouter> router,
                     absl::Duration now, Output* output);
 
+  // From now on only entries count, of which no partition is to be left without
+  // what others have: pulls are given up, and entries that travel with one,
+  // whose answer waits for other ranks, are sent alone. Steps of pulls end
+  // without their rows.
+  void KeepEntriesAlone(absl::Duration now, Output* output);
+
+  // Nothing is out.
+  bool idle() const { return messages_.empty(); }
+
   // Sends what is due again.
   void Tick(absl::Duration now, Output* output);
   // When that is the case next; infinite while nothing is out.
@@ -116,7 +126,7 @@ class TableClient {
     uint64_t step = 0;
     // Null: its partitions have no primary. It waits to be cut anew.
     std::shared_ptr<const Node> server;
-    std::shared_ptr<const v1::ExchangeRequest> request;
+    std::shared_ptr<const RankRequest> request;
     std::vector<Part> parts;         // Of the push, then of the pull.
     std::vector<PulledPart> pulled;  // By part of the pull.
     Backoff backoff;
@@ -137,7 +147,7 @@ class TableClient {
   };
   // A part, as one of a message that may be gone.
   struct Chunk {
-    std::shared_ptr<const v1::ExchangeRequest> request;
+    std::shared_ptr<const RankRequest> request;
     size_t part = 0;
   };
   // The pieces of one entry in one partition. They are acknowledged when all of

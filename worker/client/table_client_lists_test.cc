@@ -112,14 +112,14 @@ class World {
   // What a server says.
   v1::ExchangeReply Answer(const TableClient::Outgoing& to) {
     v1::ExchangeReply reply;
-    if (to.request->has_push()) {
-      Take(*to.server, to.request->push(), reply.mutable_push());
-    } else if (to.request->has_pull()) {
-      Take(*to.server, to.request->pull(), reply.mutable_pull());
+    if (to.request->message.has_push()) {
+      Take(*to.server, to.request->message.push(), reply.mutable_push());
+    } else if (to.request->message.has_pull()) {
+      Take(*to.server, to.request->message.pull(), reply.mutable_pull());
     } else {
-      Take(*to.server, to.request->push_pull().push(),
+      Take(*to.server, to.request->message.push_pull().push(),
            reply.mutable_push_pull()->mutable_push());
-      Take(*to.server, to.request->push_pull().pull(),
+      Take(*to.server, to.request->message.push_pull().pull(),
            reply.mutable_push_pull()->mutable_pull());
     }
     return reply;
@@ -249,8 +249,8 @@ TEST(TableClientListsTest, ListsThatComeAgainGoByName) {
   world.ResetCounts();
   world.Start(keys);
   for (const auto& one : world.output().outgoing) {
-    EXPECT_TRUE(one.request->push_pull().push().keys().empty());
-    EXPECT_TRUE(one.request->push_pull().pull().keys().empty());
+    EXPECT_TRUE(one.request->message.push_pull().push().keys().empty());
+    EXPECT_TRUE(one.request->message.push_pull().pull().keys().empty());
   }
   EXPECT_THAT(world.Finish(), SizeIs(keys.size()));
   EXPECT_EQ(world.listed(), 2 * kPartitions);
@@ -290,7 +290,7 @@ TEST(TableClientListsTest, AfterAMoveEverythingIsSpelled) {
   world.ResetCounts();
   for (uint32_t p = 0; p < 2; ++p) world.Move(p, "c", 9);
   for (const auto& one : world.output().outgoing) {
-    for (const auto& part : one.request->push_pull().push().parts()) {
+    for (const auto& part : one.request->message.push_pull().push().parts()) {
       EXPECT_NE(part.encoding(), v1::KEY_ENCODING_LISTED);
       EXPECT_FALSE(part.has_list());
     }

@@ -102,9 +102,9 @@ class TableClientMovesTest : public ::testing::Test {
   static v1::ExchangeReply Fine(const TableClient::Outgoing& to,
                                 uint64_t epoch = 0) {
     v1::ExchangeReply reply;
-    const v1::PushRequest* push = PushOf(*to.request);
-    const v1::PullRequest* pull = PullOf(*to.request);
-    const bool both = to.request->has_push_pull();
+    const v1::PushRequest* push = PushOf(to.request->message);
+    const v1::PullRequest* pull = PullOf(to.request->message);
+    const bool both = to.request->message.has_push_pull();
     const auto fill = [&](const auto& request, auto* out) {
       for (const auto& part : request.parts()) {
         v1::PartResult* result = out->add_results();
@@ -167,6 +167,40 @@ class TableClientMovesTest : public ::testing::Test {
   TableClient::Output output_;
 };
 
+TEST_F(TableClientMovesTest, AtTheEndEntriesThatWaitWithAPullGoAlone) {
+  const auto out = Start({1, 2, 4, 30, 60});
+  ASSERT_THAT(out, SizeIs(2));
+  ASSERT_TRUE(out[0].request->message.has_push_pull());
+  Reply(out[1], Fine(out[1]));
+  const auto alone = Do([&] { client_->KeepEntriesAlone(now_, &output_); });
+  ASSERT_THAT(alone, SizeIs(1)) << "the other one is acknowledged";
+  ASSERT_TRUE(alone[0].request->message.has_push());
+  EXPECT_EQ(alone[0].server->name, out[0].server->name);
+  EXPECT_EQ(KeysOf(alone[0].request->message.push()),
+            KeysOf(out[0].request->message.push_pull().push()));
+  EXPECT_EQ(alone[0].request->message.push().clock().step(), 5);
+  EXPECT_FALSE(client_->idle());
+  EXPECT_THAT(Tick(kLease), SizeIs(1)) << "until it is acknowledged";
+  Reply(out[0], Fine(out[0]));  // Of a message that is not out any more.
+  EXPECT_FALSE(client_->idle());
+  Reply(alone[0], Fine(alone[0]));
+  EXPECT_TRUE(client_->idle());
+  EXPECT_THAT(output_.finished, SizeIs(1));
+}
+
+TEST_F(TableClientMovesTest, AtTheEndPullsAreGivenUp) {
+  Step step;
+  const std::vector<Key> keys = {1, 2, 4, 30, 60};
+  step.pull = ClockPull{.clock = {0, 1}, .keys = {keys}};
+  EXPECT_THAT(
+      Do([&] { EXPECT_THAT(client_->Start(step, now_, &output_), IsOk()); }),
+      SizeIs(2));
+  EXPECT_THAT(Do([&] { client_->KeepEntriesAlone(now_, &output_); }),
+              SizeIs(0));
+  EXPECT_TRUE(client_->idle());
+  EXPECT_THAT(output_.finished, SizeIs(1));
+}
+
 TEST_F(TableClientMovesTest, WhatIsOutFollowsItsPartition) {
   const auto out = Start({1, 2, 4, 30, 60});
   ASSERT_THAT(out, SizeIs(2));
@@ -174,8 +208,8 @@ TEST_F(TableClientMovesTest, WhatIsOutFollowsItsPartition) {
   const auto moved = Update();
   ASSERT_THAT(moved, SizeIs(1)) << "nothing but what has moved";
   EXPECT_EQ(moved[0].server->name, "c");
-  const v1::PushRequest& push = moved[0].request->push_pull().push();
-  const v1::PullRequest& pull = moved[0].request->push_pull().pull();
+  const v1::PushRequest& push = moved[0].request->message.push_pull().push();
+  const v1::PullRequest& pull = moved[0].request->message.push_pull().pull();
   EXPECT_EQ(push.header().incarnation(), 100 + 'c');
   EXPECT_EQ(push.header().rank().attempt(), 2);
   EXPECT_EQ(push.clock().step(), 5);
@@ -249,9 +283,9 @@ TEST_F(TableClientMovesTest, ANewEpochOfTheSameServerIsSentAgainToo) {
   const auto again = Update();
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].server->name, "a");
-  ASSERT_EQ(again[0].request->push().parts_size(), 1);
-  EXPECT_EQ(again[0].request->push().parts(0).partition(), 1);
-  EXPECT_EQ(again[0].request->push().parts(0).epoch(), 2);
+  ASSERT_EQ(again[0].request->message.push().parts_size(), 1);
+  EXPECT_EQ(again[0].request->message.push().parts(0).partition(), 1);
+  EXPECT_EQ(again[0].request->message.push().parts(0).epoch(), 2);
 }
 
 TEST_F(TableClientMovesTest, PartsThatAreSettledAreNotSentAgain) {
@@ -265,7 +299,7 @@ TEST_F(TableClientMovesTest, PartsThatAreSettledAreNotSentAgain) {
   Reply(out[1], Fine(out[1]));
   const auto rest = Tick(client_->NextTick() - now_);
   ASSERT_THAT(rest, SizeIs(1));
-  const v1::PushRequest& push = rest[0].request->push_pull().push();
+  const v1::PushRequest& push = rest[0].request->message.push_pull().push();
   ASSERT_EQ(push.parts_size(), 1);
   EXPECT_EQ(push.parts(0).partition(), 1);
   EXPECT_THAT(KeysOf(push), ElementsAre(30));
@@ -346,7 +380,7 @@ TEST_F(TableClientMovesTest, AReplacedPullIsAnsweredByItsRepeat) {
   Reply(out[1], Fine(out[1]));
   const auto again = Tick(kLease);
   ASSERT_THAT(again, SizeIs(1));
-  const v1::PullRequest& pull = *PullOf(*again[0].request);
+  const v1::PullRequest& pull = *PullOf(again[0].request->message);
   EXPECT_GT(pull.parts(0).number(), 0u);
   const absl::Duration due = client_->NextTick();
   v1::ExchangeReply replaced = Fine(out[0]);
@@ -412,7 +446,7 @@ TEST_F(TableClientMovesTest, AllChunksOfAnUnfinishedEntryMove) {
   const auto out = Start({1, 2, 4, 5, 7, 8}, 5, false);
   std::vector<TableClient::Outgoing> chunks;
   for (const auto& one : out) {
-    for (const auto& part : one.request->push().parts()) {
+    for (const auto& part : one.request->message.push().parts()) {
       if (part.chunks() > 1) chunks.push_back(one);
     }
   }
@@ -424,8 +458,8 @@ TEST_F(TableClientMovesTest, AllChunksOfAnUnfinishedEntryMove) {
   std::vector<Key> keys;
   for (const auto& one : moved) {
     EXPECT_EQ(one.server->name, "c");
-    EXPECT_EQ(one.request->push().parts(0).chunks(), 3);
-    for (Key key : KeysOf(one.request->push())) keys.push_back(key);
+    EXPECT_EQ(one.request->message.push().parts(0).chunks(), 3);
+    for (Key key : KeysOf(one.request->message.push())) keys.push_back(key);
   }
   std::sort(keys.begin(), keys.end());
   EXPECT_THAT(keys, ElementsAre(1, 2, 4, 5, 7, 8));
@@ -440,8 +474,8 @@ TEST_F(TableClientMovesTest, AChunkThatTravelledWithAPullMovesWithoutIt) {
   const auto out = Start({1, 2, 3, 4, 5, 6, 7, 8, 9});
   int fused = 0;
   for (const auto& one : out) {
-    if (!one.request->has_push_pull() ||
-        one.request->push_pull().push().parts(0).chunks() != 2) {
+    if (!one.request->message.has_push_pull() ||
+        one.request->message.push_pull().push().parts(0).chunks() != 2) {
       continue;
     }
     Reply(one, Fine(one));
@@ -452,8 +486,8 @@ TEST_F(TableClientMovesTest, AChunkThatTravelledWithAPullMovesWithoutIt) {
   const auto moved = Update();
   std::vector<Key> keys;
   for (const auto& one : moved) {
-    EXPECT_EQ(PullOf(*one.request), nullptr) << "its rows are here";
-    for (Key key : KeysOf(*PushOf(*one.request))) keys.push_back(key);
+    EXPECT_EQ(PullOf(one.request->message), nullptr) << "its rows are here";
+    for (Key key : KeysOf(*PushOf(one.request->message))) keys.push_back(key);
   }
   std::sort(keys.begin(), keys.end());
   EXPECT_THAT(keys, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
@@ -465,10 +499,10 @@ TEST_F(TableClientMovesTest, AChunkThatTravelledWithAPullMovesWithoutIt) {
 TEST_F(TableClientMovesTest, ALargePushTravelsApartFromThePull) {
   Make({.fused_push_bytes = 16});
   for (const auto& one : Start({1, 2, 4, 30, 35})) {
-    EXPECT_NE(one.request->body_case(), v1::ExchangeRequest::kPushPull);
+    EXPECT_NE(one.request->message.body_case(), v1::ExchangeRequest::kPushPull);
   }
   Make({.fused_push_bytes = 1000});
-  EXPECT_TRUE(Start({1, 2, 4, 30, 35})[0].request->has_push_pull());
+  EXPECT_TRUE(Start({1, 2, 4, 30, 35})[0].request->message.has_push_pull());
 }
 
 }  // namespace

@@ -44,16 +44,17 @@ class TableClientRowsTest : public ::testing::TestWithParam<uint32_t> {
   }
 
   // Answers a message with Pulled, and notes what it pushes.
-  v1::ExchangeReply Answer(const v1::ExchangeRequest& request) {
+  v1::ExchangeReply Answer(const RankRequest& sent) {
+    const v1::ExchangeRequest& request = sent.message;
     v1::ExchangeReply reply;
     const bool both = request.has_push_pull();
     v1::PushReply* push_reply =
         both ? reply.mutable_push_pull()->mutable_push() : reply.mutable_push();
     v1::PullReply* pull_reply =
         both ? reply.mutable_push_pull()->mutable_pull() : reply.mutable_pull();
-    if (const v1::PushRequest* push = PushOf(request)) {
+    if (PushOf(request) != nullptr) {
       ForEachPart(
-          *push, [&](uint32_t) { return GetParam(); },
+          sent, [&](uint32_t) { return GetParam(); },
           [&](size_t, const PartBytes<v1::PushPart>& part) {
             push_reply->add_results()->set_code(v1::PART_OK);
             const std::vector<Key> keys = KeysOf(part.keys);

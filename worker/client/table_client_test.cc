@@ -106,7 +106,7 @@ TEST_F(TableClientTest, FunctionCallsTravelWithTheEntryAndItsRepeats) {
   step.entry->calls[0].mutable_call()->set_function("scale");
   step.entry->calls[1].mutable_call()->set_function("fill");
   const auto expect_calls = [](const TableClient::Outgoing& one) {
-    const v1::PushRequest& push = one.request->push();
+    const v1::PushRequest& push = one.request->message.push();
     EXPECT_EQ(push.parts_size(), 1);
     ASSERT_EQ(push.calls_size(), 2);
     EXPECT_EQ(push.calls(0).call().function(), "scale");
@@ -129,9 +129,9 @@ TEST_F(TableClientTest, FunctionCallsTravelWithTheEntryAndItsRepeats) {
 
 TEST_F(TableClientTest, AStepFinishesWithItsLastReplyInAnyOrder) {
   const auto out = StartPull();
-  EXPECT_EQ(out[0].request->pull().header().job().generation(), 4);
-  EXPECT_EQ(out[0].request->pull().header().rank().attempt(), 2);
-  EXPECT_EQ(out[0].request->pull().parts(0).epoch(), 3);
+  EXPECT_EQ(out[0].request->message.pull().header().job().generation(), 4);
+  EXPECT_EQ(out[0].request->message.pull().header().rank().attempt(), 2);
+  EXPECT_EQ(out[0].request->message.pull().parts(0).epoch(), 3);
   EXPECT_FALSE(Reply(out[1].message, PullReply(v1::PART_OK, 99.0f)));
   const auto finished = Reply(out[0].message, PullReply(v1::PART_OK, 1.0f));
   ASSERT_TRUE(finished.has_value());

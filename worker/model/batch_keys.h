@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/float_buffer.h"
 #include "common/base/key.h"
 
 namespace seraph {
@@ -34,7 +35,7 @@ struct TableGradient {
   // that got a part of the gradient (Model says which). A view of the
   // BatchKeys or of `own_keys`: valid while both live and do not change.
   absl::Span<const Key> keys;
-  std::vector<float> values;  // [m * width], row-major, finite.
+  FloatBuffer values;  // [m * width], row-major, finite.
 
   std::vector<Key> own_keys;  // Holds `keys` when those are a subset.
 };

@@ -42,7 +42,7 @@ std::shared_ptr<ServerLink> GrpcRankPeers::LinkTo(const Node& server) {
 }
 
 void GrpcRankPeers::Send(
-    const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+    const Node& server, std::shared_ptr<const RankRequest> request,
     absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
         done) {
   LinkTo(server)->Send(std::move(request), std::move(done));

@@ -19,6 +19,7 @@
 #include "common/rpc/scheduler_channel.h"
 #include "proto/cluster.grpc.pb.h"
 #include "proto/parameters.grpc.pb.h"
+#include "worker/client/rank_request.h"
 #include "worker/client/server_link.h"
 #include "worker/service/link_cache.h"
 #include "worker/train/rank_peers.h"
@@ -45,7 +46,7 @@ class GrpcRankPeers final : public RankPeers {
                 SchedulerChannel* scheduler);
 
   void Send(
-      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+      const Node& server, std::shared_ptr<const RankRequest> request,
       absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
           done) override;
   absl::StatusOr<v1::BeginAttemptReply> BeginAttempt(

@@ -192,6 +192,13 @@ void JobRun::AskSchedulerAnew() {
   }
 }
 
+void JobRun::WindDown() {
+  MutexLock lock(&mu_);
+  for (auto& [rank, running] : ranks_) {
+    if (running.runner != nullptr) running.runner->WindDown();
+  }
+}
+
 uint64_t JobRun::BytesWith(absl::Span<const uint32_t> ranks) const {
   MutexLock lock(&mu_);
   std::set<uint32_t> all(ranks.begin(), ranks.end());

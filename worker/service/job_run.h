@@ -96,6 +96,9 @@ class JobRun {
   // As RankRunner's, of all ranks.
   void AskSchedulerAnew() ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Likewise.
+  void WindDown() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Those that run: some may have ended.
   size_t ranks() const ABSL_LOCKS_EXCLUDED(mu_);
 

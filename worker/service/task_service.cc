@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/concurrent/notification.h"
 #include "common/job/job_spec.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/unary_call.h"
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
+#include "common/time/clock.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/dataset_codec.h"
 #include "common/wire/table_codec.h"
@@ -21,6 +23,8 @@ namespace {
 
 // What the process takes before it holds a record.
 constexpr uint64_t kProcessBytes = uint64_t{48} << 20;
+// How often it is looked whether ranks have ended.
+constexpr absl::Duration kLook = absl::Milliseconds(10);
 
 // The specification as it travels: canonical, so that only a scheduler of
 // another version can send one that does not parse.
@@ -303,6 +307,21 @@ void TaskService::AskSchedulerAnew() {
     for (const auto& [id, job] : jobs_) jobs.push_back(job);
   }
   for (const std::shared_ptr<JobRun>& job : jobs) job->AskSchedulerAnew();
+}
+
+uint32_t TaskService::WindDown(absl::Duration patience) {
+  std::vector<std::shared_ptr<JobRun>> jobs;
+  {
+    MutexLock lock(&mu_);
+    closed_ = true;
+    for (const auto& [id, job] : jobs_) jobs.push_back(job);
+  }
+  for (const std::shared_ptr<JobRun>& job : jobs) job->WindDown();
+  const MonotonicClock* const clock = MonotonicClock::Real();
+  const absl::Duration end = clock->Now() + patience;
+  const Notification never;
+  while (ranks() > 0 && clock->Now() < end) never.WaitFor(kLook);
+  return ranks();
 }
 
 void TaskService::Close() {

@@ -58,6 +58,10 @@ class TaskService final : public v1::Tasks::CallbackService {
   // ask again.
   void AskSchedulerAnew() ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Ends all ranks of all jobs as RankRunner::WindDown does, and waits for that
+  // so long at most; from now on no order is taken. Returns how many still run.
+  uint32_t WindDown(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mu_);
+
   // Stops all ranks of all jobs and waits for them; from now on no order is
   // taken.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/float_buffer.h"
 #include "common/status/errors.h"
 #include "worker/model/clip.h"
 
@@ -15,6 +17,9 @@ namespace {
 constexpr size_t kValidationDepth = 2;
 // Distinct scores of a run: 24 MiB of memory while it is collected.
 constexpr size_t kScoresPerRun = size_t{1} << 20;
+// So many values of a table go with their entry: smaller messages are copied
+// on their way whoever owns them.
+constexpr size_t kLeastOwned = size_t{16} << 10;
 
 }  // namespace
 
@@ -203,8 +208,15 @@ void RankMachine::ComputeEntry(RankActions* actions) {
     return End(Where(status, work->clock), actions);
   } else {
     ClipByGlobalNorm(options_.clip_norm, &work->gradients);
-    for (const TableGradient& gradient : work->gradients) {
-      entry.tables.push_back({gradient.keys, gradient.values});
+    for (TableGradient& gradient : work->gradients) {
+      entry.tables.push_back(
+          {.keys = gradient.keys, .values = gradient.values});
+      if (gradient.values.size() < kLeastOwned) continue;
+      // It goes with the entry; the next one is written somewhere else.
+      const auto owned =
+          std::make_shared<const FloatBuffer>(std::move(gradient.values));
+      entry.tables.back().values = *owned;
+      entry.tables.back().owner = owned;
     }
   }
   entry.ledger = Ledger(work->clock, work->records_after);

@@ -11,6 +11,7 @@
 #include "common/cluster/node.h"
 #include "common/wire/bulk_split.h"
 #include "proto/parameters.pb.h"
+#include "worker/client/rank_request.h"
 #include "worker/train/rank_machine.h"
 
 namespace seraph {
@@ -26,7 +27,7 @@ class RankPeers {
   // Sends a message to a server; `done` is called exactly once, from any
   // thread.
   virtual void Send(
-      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+      const Node& server, std::shared_ptr<const RankRequest> request,
       absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
           done) = 0;
 

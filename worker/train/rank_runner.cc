@@ -68,6 +68,12 @@ void RankRunner::Stop() {
   peers_->Cancel();
 }
 
+void RankRunner::WindDown() {
+  winding_down_ = true;
+  peers_->Cancel();
+  mailbox_->Put(Event());
+}
+
 void RankRunner::Join() {
   if (thread_.joinable()) thread_.join();
 }
@@ -89,8 +95,7 @@ std::shared_ptr<const TableRouter> RankRunner::router() const {
 void RankRunner::Pause(absl::Duration time) {
   const uint64_t version = router()->version();
   const absl::Duration until = clock_.Now() + time;
-  while (!mailbox_->closed() && clock_.Now() < until &&
-         router()->version() == version) {
+  while (!ending() && clock_.Now() < until && router()->version() == version) {
     mailbox_->Take(until - clock_.Now());
   }
 }
@@ -101,7 +106,7 @@ Result RankRunner::Persist(absl::FunctionRef<Result()> call) {
                   options_.client.retry_backoff_max, options_.client.seed);
   while (true) {
     Result result = call();
-    if (IsDefinite(StatusOf(result)) || mailbox_->closed()) return result;
+    if (IsDefinite(StatusOf(result)) || ending()) return result;
     Pause(backoff.Next());
   }
 }
@@ -110,7 +115,7 @@ std::optional<RankStart> RankRunner::Begin() {
   Backoff backoff(options_.client.retry_backoff,
                   options_.client.retry_backoff_max, options_.client.seed);
   AttemptBeginning beginning(*router());
-  while (!mailbox_->closed()) {
+  while (!ending()) {
     const std::shared_ptr<const TableRouter> now = router();
     for (size_t server : beginning.ServersToAsk(*now)) {
       const Node& node = now->servers()[server];
@@ -118,7 +123,7 @@ std::optional<RankStart> RankRunner::Begin() {
           peers_->BeginAttempt(node);
       if (reply.ok()) {
         beginning.OnReply(*now, *reply);
-      } else if (mailbox_->closed()) {
+      } else if (ending()) {
         return std::nullopt;
       } else if (absl::IsAborted(reply.status()) || !MayPass(reply.status())) {
         // Aborted: a later attempt has begun there.
@@ -146,21 +151,34 @@ void RankRunner::Run() {
   TableClient::Output output;
   client_.UpdateRouter(router(), clock_.Now(), &output);
   if (!Do(std::move(actions), &output)) return;
-  while (Handle(std::move(output)) && !mailbox_->closed()) {
-    output = TableClient::Output();
-    std::optional<Event> event =
-        mailbox_->Take(client_.NextTick() - clock_.Now());
-    const absl::Duration now = clock_.Now();
-    if (event.has_value() && event->message != 0) {
-      client_.OnReply(event->message, std::move(event->reply), now, &output);
-    }
-    client_.UpdateRouter(router(), now, &output);
-    client_.Tick(now, &output);
-  }
+  while (Handle(std::move(output)) && !ending()) Await(&output);
+  if (winding_down_) FinishEntries();
   if (client_.saturated() > 0) {
     spdlog::warn("rank.values_saturated job={} rank={} attempt={} values={}",
                  options_.client.job, options_.client.rank,
                  options_.client.attempt, client_.saturated());
+  }
+}
+
+void RankRunner::Await(TableClient::Output* output) {
+  *output = TableClient::Output();
+  std::optional<Event> event =
+      mailbox_->Take(client_.NextTick() - clock_.Now());
+  const absl::Duration now = clock_.Now();
+  if (event.has_value() && event->message != 0) {
+    client_.OnReply(event->message, std::move(event->reply), now, output);
+  }
+  client_.UpdateRouter(router(), now, output);
+  client_.Tick(now, output);
+}
+
+void RankRunner::FinishEntries() {
+  TableClient::Output output;
+  client_.KeepEntriesAlone(clock_.Now(), &output);
+  Send(output.outgoing);
+  while (!client_.idle() && !mailbox_->closed()) {
+    Await(&output);
+    Send(output.outgoing);
   }
 }
 
@@ -200,7 +218,7 @@ bool RankRunner::Do(RankActions actions, TableClient::Output* output) {
     if (!actions.share.has_value()) return true;
     const auto stop = Persist<absl::StatusOr<bool>>(
         [&] { return peers_->FinishEpoch(*actions.share); });
-    if (mailbox_->closed()) return false;
+    if (ending()) return false;
     client_.UpdateRouter(router(), clock_.Now(), output);  // Nothing is out.
     RankActions next;
     if (stop.ok()) {

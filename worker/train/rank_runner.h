@@ -64,6 +64,10 @@ class RankRunner {
 
   // Makes the rank end without a report, wherever it is. Returns at once.
   void Stop();
+  // Likewise, but not before the entries that it has begun to send are
+  // acknowledged by all partitions: whoever goes on, or saves the job without
+  // it, finds all of them at one clock.
+  void WindDown();
   void Join();
 
   // Whether it has not ended yet.
@@ -91,6 +95,12 @@ class RankRunner {
   bool Do(RankActions actions, TableClient::Output* output);
   void End(const absl::Status& status);
   void Send(const std::vector<TableClient::Outgoing>& outgoing);
+  // Of the client, until Stop or the next event, which it takes; nothing is
+  // left to be sent then.
+  void Await(TableClient::Output* output);
+  // Until they are acknowledged.
+  void FinishEntries();
+  bool ending() const { return winding_down_ || mailbox_->closed(); }
 
   const RankRunnerOptions options_;
   const MonotonicClock& clock_;
@@ -108,6 +118,7 @@ class RankRunner {
   std::map<uint64_t, uint64_t> step_ids_;  // The client's step -> machine's.
 
   std::atomic<bool> running_ = true;
+  std::atomic<bool> winding_down_ = false;
   // Replies hold it: a late one may come after the runner has gone.
   const std::shared_ptr<Mailbox<Event>> mailbox_;
   std::thread thread_;

@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/concurrent/notification.h"
 #include "common/metrics/metric_sums.h"
 #include "common/status/errors.h"
 #include "common/table/partitioning.h"
@@ -66,14 +68,19 @@ class FakePeers final : public RankPeers {
   explicit FakePeers(Seen* seen) : seen_(*seen) {}
 
   void Send(
-      const Node& server, std::shared_ptr<const v1::ExchangeRequest> request,
+      const Node& server, std::shared_ptr<const RankRequest> request,
       absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>
           done) override {
     v1::ExchangeReply reply;
-    const bool both = request->has_push_pull();
-    if (both || request->has_push()) {
+    const bool both = request->message.has_push_pull();
+    if (both && parks_) {
+      parked_.push_back(std::move(done));
+      if (parked_.size() == 2) all_parked_.Notify();
+      return;
+    }
+    if (both || request->message.has_push()) {
       const v1::PushRequest& push =
-          both ? request->push_pull().push() : request->push();
+          both ? request->message.push_pull().push() : request->message.push();
       v1::PushReply* out = both ? reply.mutable_push_pull()->mutable_push()
                                 : reply.mutable_push();
       for (int i = 0; i < push.parts_size(); ++i) {
@@ -84,9 +91,9 @@ class FakePeers final : public RankPeers {
         seen_.sums.push_back(*MetricSums::FromArray(push.ledger().sums()));
       }
     }
-    if (both || request->has_pull()) {
+    if (both || request->message.has_pull()) {
       const v1::PullRequest& pull =
-          both ? request->push_pull().pull() : request->pull();
+          both ? request->message.push_pull().pull() : request->message.pull();
       v1::PullReply* out = both ? reply.mutable_push_pull()->mutable_pull()
                                 : reply.mutable_pull();
       for (const v1::PullPart& part : pull.parts()) {
@@ -136,6 +143,11 @@ class FakePeers final : public RankPeers {
   void AskSchedulerAnew() override {}
   void Cancel() override {}
 
+  // Entries that come with a pull are not answered: their pull waits for other
+  // ranks.
+  bool parks_ = false;
+  Notification all_parked_;  // At both servers.
+
   v1::BeginAttemptReply begin_[2];
   absl::Status begin_refusal_;         // Of every BeginAttempt.
   std::deque<absl::Status> refusals_;  // Of the first ReportRanks.
@@ -144,6 +156,9 @@ class FakePeers final : public RankPeers {
 
  private:
   Seen& seen_;
+  std::vector<
+      absl::AnyInvocable<void(absl::StatusOr<WithBulk<v1::ExchangeReply>>)>>
+      parked_;
 };
 
 class RankRunnerTest : public ::testing::Test {
@@ -175,26 +190,32 @@ class RankRunnerTest : public ::testing::Test {
         *TableRouter::Make(tables_, placements));
   }
 
-  // Runs the rank to its end.
-  void Run(RankOptions rank, uint64_t records,
-           std::unique_ptr<FakePeers> peers) {
-    ASSERT_EQ(router_->servers().size(), 2);
+  std::unique_ptr<RankRunner> MakeRunner(RankOptions rank, uint64_t records,
+                                         std::unique_ptr<FakePeers> peers) {
+    EXPECT_EQ(router_->servers().size(), 2);
     for (const PartitionPlacement& place : router_->placements()) {
       v1::BegunPartition* begun =
           peers->begin_[place.primary.name == "a" ? 0 : 1].add_partitions();
       begun->set_table(place.table);
       begun->set_partition(place.partition);
     }
-    RankRunner runner({.rank = rank,
-                       .client = {.job = "job",
-                                  .retry_backoff = absl::Microseconds(1),
-                                  .retry_backoff_max = absl::Microseconds(1)}},
-                      MonotonicClock::Real(), router_, std::move(peers),
-                      MakeModel(model_), std::make_unique<FakeStream>(records),
-                      nullptr);
-    runner.Start();
-    runner.Join();
-    EXPECT_FALSE(runner.running());
+    return std::make_unique<RankRunner>(
+        RankRunnerOptions{
+            .rank = rank,
+            .client = {.job = "job",
+                       .retry_backoff = absl::Microseconds(1),
+                       .retry_backoff_max = absl::Microseconds(1)}},
+        MonotonicClock::Real(), router_, std::move(peers), MakeModel(model_),
+        std::make_unique<FakeStream>(records), nullptr);
+  }
+
+  // Runs the rank to its end.
+  void Run(RankOptions rank, uint64_t records,
+           std::unique_ptr<FakePeers> peers) {
+    const auto runner = MakeRunner(rank, records, std::move(peers));
+    runner->Start();
+    runner->Join();
+    EXPECT_FALSE(runner->running());
   }
 
   void RunToTheEnd(RankOptions rank, uint64_t records,
@@ -264,6 +285,37 @@ TEST_F(RankRunnerTest, OnlyADefiniteAnswerEndsAReport) {
                       absl::FailedPreconditionError("does not train"),
                       absl::InternalError("a bug")};
   RunToTheEnd({.batch_size = 4}, /*records=*/4, std::move(peers));
+}
+
+// Its worker stops. What it has pushed is to be everywhere, whatever its pulls
+// wait for; the scheduler hears from the worker.
+TEST_F(RankRunnerTest, WindingDownItFinishesItsEntryAndNoMore) {
+  auto owned = std::make_unique<FakePeers>(&seen_);
+  FakePeers* const peers = owned.get();
+  peers->parks_ = true;
+  const auto runner =
+      MakeRunner({.batch_size = 4}, /*records=*/40, std::move(owned));
+  runner->Start();
+  peers->all_parked_.Wait();
+  runner->WindDown();
+  runner->Join();
+  EXPECT_THAT(seen_.entries, ElementsAre(Clock{0, 0}));
+  EXPECT_FALSE(seen_.ended.has_value());
+}
+
+// At whatever moment it comes.
+TEST_F(RankRunnerTest, WindingDownAtAnyMomentEndsIt) {
+  for (int i = 0; i < 200; ++i) {
+    auto peers = std::make_unique<FakePeers>(&seen_);
+    peers->unreachable_ = i % 3 == 0 ? 1'000'000 : 0;
+    const auto runner =
+        MakeRunner({.epochs = 50, .batch_size = 4, .epoch_barrier = true},
+                   /*records=*/40, std::move(peers));
+    runner->Start();
+    for (int spin = 0; spin < i * 100; ++spin) std::this_thread::yield();
+    runner->WindDown();
+    runner->Join();
+  }
 }
 
 TEST_F(RankRunnerTest, AFencedRankEndsWithoutAWord) {
