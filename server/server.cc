@@ -59,6 +59,15 @@ constexpr uint64_t kSharedPart = 4;
 constexpr uint64_t kStreamPart = 512;
 constexpr uint64_t kHeapPart = 64;
 constexpr uint64_t kMostHeapBytes = uint64_t{128} << 20;
+// Of server.memory_limit, a heap.
+constexpr uint64_t kBytesOfHeap = uint64_t{64} << 20;
+constexpr uint64_t kLeastHeaps = 2;
+constexpr uint64_t kMostHeaps = 256;
+// Where no more than this part of it is left, what heaps keep is given back, if
+// it is that much, and not again for a while.
+constexpr uint64_t kReservePart = 4;
+constexpr uint64_t kFreedPart = 16;
+constexpr absl::Duration kReturnPause = absl::Milliseconds(100);
 // For each other server: messages that wait for their replicas.
 constexpr uint64_t kPeerPart = 16;
 constexpr uint64_t kMostPeerBytes = uint64_t{64} << 20;
@@ -130,7 +139,9 @@ void Drain(const ClusterConfig& config, const std::string& name,
 absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
   const uint64_t limit = config.server.memory_limit_bytes;
-  KeepFreedMemory(std::min(limit / kHeapPart, kMostHeapBytes));
+  KeepFreedMemory(
+      std::min(limit / kHeapPart, kMostHeapBytes),
+      std::clamp<uint64_t>(limit / kBytesOfHeap, kLeastHeaps, kMostHeaps));
   const uint64_t incarnation = NewIncarnation();
   const Neighbourhood here{.host = HostId(),
                            .unix_sockets = config.transport.unix_sockets,
@@ -206,6 +217,7 @@ absl::Status RunServer(DaemonContext* context) {
                                             rpc->address(), MachineName()));
   BusyReport busy(jobs.admission());
   IdleWatch rest(kRest, kRestShare);
+  absl::Duration next_return;
   PeriodicTask tick("server-tick", kTick, [&] {
     const absl::Duration now = MonotonicClock::Real()->Now();
     links.Tick();
@@ -214,6 +226,10 @@ absl::Status RunServer(DaemonContext* context) {
     calls.Tick(now);
     // What it keeps for the next messages is worth more to others then.
     if (rest.Tick(now, ProcessorTime())) ReturnFreedMemory();
+    if (now >= next_return && ResidentBytes() > limit - limit / kReservePart) {
+      if (FreedBytes() > limit / kFreedPart) ReturnSomeFreedMemory();
+      next_return = MonotonicClock::Real()->Now() + kReturnPause;
+    }
   });
   tick.Start();
   ClusterAgent agent({.cluster = config.cluster.name,

@@ -182,7 +182,7 @@ void VisitServer(Section& section, Server* server) {
   section
       .Key("inflight_limit",
            "Memory for requests that are not answered yet; beyond it clients "
-           "are told to try again. 0B: a quarter of memory_limit.")
+           "are told to try again. 0B: an eighth of memory_limit.")
       .Between(0, 16384 * kGiB)
       .BindSize(&server->inflight_limit_bytes);
   VisitThreads(section, &server->threads);

@@ -51,7 +51,7 @@ struct ClusterConfig {
     std::string listen = "127.0.0.1:7401";
     std::string advertise;  // "": the address that it listens on.
     uint64_t memory_limit_bytes = uint64_t{4} << 30;
-    // Of requests that are not answered yet. 0: a quarter of memory_limit.
+    // Of requests that are not answered yet. 0: an eighth of memory_limit.
     uint64_t inflight_limit_bytes = 0;
     uint32_t threads = 0;  // 0: one per core.
     // Of writing while there are requests, a second. 0: no limit.

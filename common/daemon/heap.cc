@@ -30,11 +30,12 @@ int ThreadsForAllHeaps() {
 
 }  // namespace
 
-void KeepFreedMemory(size_t most_bytes) {
+void KeepFreedMemory(size_t most_bytes, int most_heaps) {
   kept_bytes = static_cast<int>(
       std::min<size_t>(most_bytes, std::numeric_limits<int>::max()));
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   mallopt(M_TRIM_THRESHOLD, kept_bytes);
+  mallopt(M_ARENA_MAX, most_heaps);
 }
 
 void ReturnFreedMemory() {
@@ -58,6 +59,10 @@ void ReturnFreedMemory() {
   malloc_trim(0);
   mallopt(M_TRIM_THRESHOLD, kept_bytes);
 }
+
+size_t FreedBytes() { return mallinfo2().fordblks; }
+
+void ReturnSomeFreedMemory() { malloc_trim(0); }
 
 absl::Duration ProcessorTime() {
   timespec time = {};

@@ -109,7 +109,7 @@ JobDirectory::JobDirectory(const JobDirectoryParts& parts,
           .noop = options.noop},
       admission_(std::make_shared<Admission>(
           options.inflight_limit_bytes > 0 ? options.inflight_limit_bytes
-                                           : options.memory_limit_bytes / 4,
+                                           : options.memory_limit_bytes / 8,
           options.incarnation)) {
   MutexLock lock(&door_->mu);
   door_->directory = this;

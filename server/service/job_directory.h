@@ -25,7 +25,7 @@ namespace seraph {
 struct JobDirectoryOptions {
   uint64_t incarnation = 0;  // Of this server.
   uint64_t memory_limit_bytes = 0;
-  // Of requests that are not answered; 0: a quarter of memory_limit_bytes.
+  // Of requests that are not answered; 0: an eighth of memory_limit_bytes.
   uint64_t inflight_limit_bytes = 0;
   bool noop = false;  // ReplicaSurroundings::noop.
 };

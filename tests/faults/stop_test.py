@@ -49,6 +49,24 @@ class StopTest(FaultTest):
                 self.saved(cluster, name)
             self.check_same_model(cluster, job, status)
 
+    def test_the_workers_are_stopped_first(self):
+        """They finish what they have begun to push, so that all partitions
+        are at one clock, which can be saved without them."""
+        for mode in ("bsp", "ssp", "asp"):
+            job = self.job(epochs=40, mode=mode)
+            with FaultCluster(self.folder, servers=2, workers=2) as cluster:
+                name = self.submit(cluster, job)
+                self.under_way(cluster, name)
+                self.stop(cluster, ["worker-0", "worker-1"])
+                self.stop(cluster, ["scheduler", "server-0", "server-1"])
+                for worker in ("worker-0", "worker-1"):
+                    self.assertNotIn("worker.cut_off", cluster.log(worker))
+                self.start_again(cluster)
+                status = self.succeed(cluster, name)
+                self.assertNotIn("no checkpoint", self.saved(cluster, name))
+            if mode == "bsp":
+                self.check_same_model(cluster, job, status)
+
     def test_the_workers_are_gone_already(self):
         job = self.job(epochs=40)
         with FaultCluster(self.folder, servers=2, workers=2) as cluster:
