@@ -17,10 +17,10 @@ inline constexpr uint64_t kWindowBytes = uint64_t{4} << 20;
 // Sizes: messages up to `max_message_bytes` (>= 1, cut to int32) either way;
 // frames and read chunks that let megabytes through in few steps. Of what no
 // one has read yet a stream has at most `window_bytes` at its receiver, beside
-// a message that it reads, and a connection at most as much for what it is about
-// to read; gRPC's own estimate, which knows no bound, is off.
-// Keepalive: a silent peer is found after 10 s and given up 10 s later, also
-// without a call; the other end allows pings of at least 5 s distance.
+// a message that it reads, and a connection at most as much for what it is
+// about to read; gRPC's own estimate, which knows no bound, is off. Keepalive:
+// a silent peer is found after 10 s and given up 10 s later, also without a
+// call; the other end allows pings of at least 5 s distance.
 std::vector<std::pair<std::string, int>> TransportArguments(
     uint64_t max_message_bytes, uint64_t window_bytes = kWindowBytes);
 
