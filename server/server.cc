@@ -61,8 +61,7 @@ constexpr uint64_t kHeapPart = 64;
 constexpr uint64_t kMostHeapBytes = uint64_t{128} << 20;
 // Of server.memory_limit, a heap.
 constexpr uint64_t kBytesOfHeap = uint64_t{64} << 20;
-constexpr uint64_t kLeastHeaps = 2;
-constexpr uint64_t kMostHeaps = 256;
+constexpr int kLeastHeaps = 2;
 // Where no more than this part of it is left, what heaps keep is given back, if
 // it is that much, and not again for a while.
 constexpr uint64_t kReservePart = 4;
@@ -139,9 +138,8 @@ void Drain(const ClusterConfig& config, const std::string& name,
 absl::Status RunServer(DaemonContext* context) {
   const ClusterConfig& config = context->config();
   const uint64_t limit = config.server.memory_limit_bytes;
-  KeepFreedMemory(
-      std::min(limit / kHeapPart, kMostHeapBytes),
-      std::clamp<uint64_t>(limit / kBytesOfHeap, kLeastHeaps, kMostHeaps));
+  KeepFreedMemory(std::min(limit / kHeapPart, kMostHeapBytes),
+                  std::max<int>(kLeastHeaps, limit / kBytesOfHeap));
   const uint64_t incarnation = NewIncarnation();
   const Neighbourhood here{.host = HostId(),
                            .unix_sockets = config.transport.unix_sockets,

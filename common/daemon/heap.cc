@@ -22,11 +22,12 @@ constexpr int kKeptAtRestBytes = 256 << 10;
 // Freeing so much makes glibc look at the heap's end.
 constexpr size_t kLookedAtBytes = 128 << 10;
 
-// glibc has up to eight heaps for each processor.
-int ThreadsForAllHeaps() {
-  const int heaps = 8 * std::max(1u, std::thread::hardware_concurrency());
-  return std::min(2 * heaps, 128);
+// Of glibc's own choice.
+int MostHeaps() {
+  return 8 *
+         static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
+int ThreadsForAllHeaps() { return std::min(2 * MostHeaps(), 128); }
 
 }  // namespace
 
@@ -35,7 +36,7 @@ void KeepFreedMemory(size_t most_bytes, int most_heaps) {
       std::min<size_t>(most_bytes, std::numeric_limits<int>::max()));
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   mallopt(M_TRIM_THRESHOLD, kept_bytes);
-  mallopt(M_ARENA_MAX, most_heaps);
+  mallopt(M_ARENA_MAX, most_heaps > 0 ? std::min(most_heaps, MostHeaps()) : 0);
 }
 
 void ReturnFreedMemory() {

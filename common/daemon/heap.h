@@ -15,10 +15,10 @@ namespace seraph {
 // network does.
 //
 // What is kept is at most `most_bytes` at the end of each heap, of which there
-// are `most_heaps` (0: glibc's choice, eight a processor), and what lies
-// between pieces in use. Each heap has to hold what its threads need at once,
-// so many of them take much; few of them make threads wait for each other. To
-// be called first before there are threads.
+// are `most_heaps` at most (0: glibc's choice, eight a processor), and what
+// lies between pieces in use. Each heap has to hold what its threads need at
+// once, so many of them take much; few of them make threads wait for each
+// other. To be called first before there are threads.
 void KeepFreedMemory(size_t most_bytes = size_t{128} << 20, int most_heaps = 0);
 
 // Gives back what is freed, wherever in the heap it lies. Takes milliseconds,
