@@ -83,6 +83,7 @@ absl::StatusOr<std::vector<WithBulk<Message>>> ParseBatch(
   auto whole = ParseWithBulk<Message>(bytes, batch_schema);
   if (!whole.ok()) return whole.status();
   std::vector<WithBulk<Message>> messages;
+  messages.reserve(whole->bulk.size());
   for (const FoundBulk& found : whole->bulk) {
     if (found.field != &batch_schema.fields[0]) continue;
     auto one = ParseWithBulk<Message>(found.bytes, schema);

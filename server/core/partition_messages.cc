@@ -2,8 +2,8 @@
 
 namespace seraph {
 
-void ExpireAnswers(absl::Duration now, std::vector<Answer>* answers) {
-  for (Answer& answer : *answers) {
+void ExpireAnswers(absl::Duration now, absl::Span<Answer> answers) {
+  for (Answer& answer : answers) {
     if (now < answer.valid_until) continue;
     answer.outcome = {.code = PartCode::kRetryAfter,
                       .message = "the lease ended before the answer left",

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -116,7 +117,7 @@ struct Done {
 
 // What a call brings about. Methods append to it.
 struct Effects {
-  std::vector<Answer> answers;
+  absl::InlinedVector<Answer, 1> answers;
   std::vector<Done> done;
   // In the order in which each receiver must get them; what gets lost is sent
   // again by the replicas themselves.
@@ -124,7 +125,7 @@ struct Effects {
 };
 
 // Turns answers whose lease is over at `now` into kRetryAfter.
-void ExpireAnswers(absl::Duration now, std::vector<Answer>* answers);
+void ExpireAnswers(absl::Duration now, absl::Span<Answer> answers);
 
 }  // namespace seraph
 

@@ -118,7 +118,7 @@ TEST(LeaseTest, AnAnswerThatLeavesTooLateIsNone) {
   answers[0].values = {1};
   answers[0].valid_until = absl::Seconds(10);
   answers[1].values = {2};
-  ExpireAnswers(absl::Seconds(10), &answers);
+  ExpireAnswers(absl::Seconds(10), absl::MakeSpan(answers));
   EXPECT_EQ(answers[0].outcome.code, PartCode::kRetryAfter);
   EXPECT_TRUE(answers[0].values.empty());
   EXPECT_EQ(answers[1].outcome.code, PartCode::kOk);

@@ -155,7 +155,7 @@ class Model {
   void Do(Server* server, std::function<void(Partition&, Effects*)> work) {
     Effects effects;
     work(*server->partition, &effects);
-    ExpireAnswers(now_, &effects.answers);
+    ExpireAnswers(now_, absl::MakeSpan(effects.answers));
     for (Answer& answer : effects.answers) {
       auto waiting = answers_.extract(answer.ticket);
       if (waiting.empty()) return Violated("an answer came twice");

@@ -118,6 +118,7 @@ WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers,
                                         const std::vector<RowForm>& forms) {
   WithRows<v1::PullReply> reply;
   reply.rows.reserve(answers.size());
+  reply.head.mutable_results()->Reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
     Answer& answer = answers[i];
     EncodeResult(answer, reply.head.add_results());
@@ -136,6 +137,7 @@ WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers,
 
 WithRows<v1::PushReply> EncodePushReply(const std::vector<Answer>& answers) {
   WithRows<v1::PushReply> reply;
+  reply.head.mutable_results()->Reserve(answers.size());
   for (const Answer& answer : answers) {
     EncodeResult(answer, reply.head.add_results());
   }

@@ -380,7 +380,7 @@ void PartitionActor::Finish(Effects effects, Ticket own,
                     [](const Answer& answer) {
                       return answer.valid_until < absl::InfiniteDuration();
                     })) {
-      ExpireAnswers(around_.clock->Now(), &effects.answers);
+      ExpireAnswers(around_.clock->Now(), absl::MakeSpan(effects.answers));
     }
   }
   for (Answer& answer : effects.answers) {

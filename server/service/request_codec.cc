@@ -321,7 +321,8 @@ void EncodeResult(const Answer& answer, v1::PartResult* result) {
       result->set_code(v1::PART_UNKNOWN_LIST);
       break;
   }
-  result->set_message(outcome.message);
+  // Even an empty one would take memory.
+  if (!outcome.message.empty()) result->set_message(outcome.message);
   result->set_epoch(answer.epoch);
   result->set_position(answer.position);
 }

@@ -263,7 +263,7 @@ void ReplicaHost::CheckPosition() {
 
 void ReplicaHost::Do(Effects effects) {
   CheckPosition();
-  ExpireAnswers(now(), &effects.answers);
+  ExpireAnswers(now(), absl::MakeSpan(effects.answers));
   for (PeerMessage& message : effects.messages) Send(std::move(message));
   for (Answer& answer : effects.answers) {
     auto node = answers_.extract(answer.ticket);

@@ -103,6 +103,9 @@ void WriteParts(
           std::min(chunk_keys, part.first + part.count - first);
       v1::PushRequest* push =
           writer->Push(part.placement, count * (sizeof(Key) + row_bytes));
+      if (push->parts().empty()) {
+        push->mutable_parts()->Reserve(parts_of(step.push).size());
+      }
       v1::PushPart* out = push->add_parts();
       SetPlace(placement, out);
       lists->Write(part.placement, table.keys.subspan(first, count), out,
