@@ -264,6 +264,24 @@ TEST_F(JobCheckpointsTest, APrimaryThatDoesNotKnowThatItLeadsIsWaitedFor) {
   EXPECT_THAT(cluster_.answers[waiter], IsOk());
 }
 
+// The cut would be void as soon as the partition is led elsewhere.
+TEST_F(JobCheckpointsTest, AHandOverIsWaitedFor) {
+  const std::string job = cluster_.Submit(spec_);
+  cluster_.StandAt(job, 0, {0, 3});
+  cluster_.StandAt(job, 1, {0, 3});
+  cluster_.Hold<HandOver>();
+  ASSERT_THAT(cluster_.Handle(NodeDrained{"s2"}).status, IsOk());
+  cluster_.Pass(absl::Seconds(1));
+  ASSERT_GT(cluster_.HeldOf<HandOver>(), 0);
+  const uint64_t waiter = cluster_.MakeCheckpoint(job);
+  cluster_.Pass(absl::Milliseconds(300));
+  EXPECT_THAT(cluster_.CarriedOut<BeginCut>(), IsEmpty());
+  cluster_.LetGo<HandOver>();
+  cluster_.Pass(absl::Seconds(3));
+  EXPECT_THAT(cluster_.CarriedOut<BeginCut>(), Not(IsEmpty()));
+  EXPECT_THAT(cluster_.answers[waiter], IsOk());
+}
+
 TEST_F(JobCheckpointsTest, OnRequestOnlyWhereThereIsSomethingToKeep) {
   spec_.checkpoint.reset();
   const std::string job = cluster_.Submit(spec_);

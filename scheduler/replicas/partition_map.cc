@@ -380,9 +380,10 @@ bool PartitionMap::AllLed() const {
 }
 
 bool PartitionMap::AllSettled() const {
-  return std::all_of(
-      groups_.begin(), groups_.end(),
-      [](const PartitionGroup& group) { return group.settled(); });
+  return std::all_of(groups_.begin(), groups_.end(),
+                     [](const PartitionGroup& group) {
+                       return group.settled() && !group.handing_over();
+                     });
 }
 
 uint32_t PartitionMap::LeastInSync() const {

@@ -140,8 +140,9 @@ class PartitionMap {
   uint64_t version() const;
 
   bool lost() const;
-  bool AllLed() const;      // Every partition has a primary.
-  bool AllSettled() const;  // ... which knows that it leads.
+  bool AllLed() const;  // Every partition has a primary.
+  // ... which knows that it leads, and is to stay it.
+  bool AllSettled() const;
   uint32_t LeastInSync() const;
   uint32_t Degraded() const;  // Partitions with fewer members than wanted.
   bool Holds(uint64_t incarnation) const;  // As member or recruit.
