@@ -61,7 +61,10 @@ void EpochWatch::OnSent(const TableClient::Outgoing& outgoing) {
   if (!requests_.try_emplace(outgoing.message, outgoing.request).second) return;
   ForEachPart(outgoing.request->message, [&](const Part& part) {
     const auto found = parts_.find(part);
-    if (found == parts_.end()) return;
+    // One that was to wait may leave after another has taken its part over.
+    if (found == parts_.end() || found->second.newest > outgoing.message)
+      return;
+    found->second.newest = outgoing.message;
     found->second.message = outgoing.message;
     found->second.answer = Answer::kNone;
   });

@@ -44,6 +44,7 @@ class EpochWatch {
   struct Standing {
     uint64_t step = 0;
     uint64_t message = 0;  // The one that carries it; 0: one that has not left.
+    uint64_t newest = 0;   // Of those that have carried it.
     Answer answer = Answer::kNone;
   };
 
