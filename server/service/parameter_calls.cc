@@ -11,6 +11,7 @@
 #include "common/status/errors.h"
 #include "common/wire/cluster_codec.h"
 #include "common/wire/exchange_bulk.h"
+#include "common/wire/push_parts.h"
 #include "common/wire/value_codec.h"
 #include "server/service/answer_join.h"
 #include "server/service/ledger_codec.h"
@@ -135,8 +136,20 @@ WithRows<v1::PullReply> EncodePullReply(std::vector<Answer> answers,
   return reply;
 }
 
-WithRows<v1::PushReply> EncodePushReply(const std::vector<Answer>& answers) {
+bool IsTaken(const Answer& answer) {
+  return answer.outcome.code == PartCode::kOk;
+}
+
+WithRows<v1::PushReply> EncodePushReply(const std::vector<Answer>& answers,
+                                        bool reads_taken) {
   WithRows<v1::PushReply> reply;
+  if (reads_taken && std::all_of(answers.begin(), answers.end(), IsTaken)) {
+    reply.head.mutable_taken()->Reserve(answers.size() * kNumbersPerTaken);
+    for (const Answer& answer : answers) {
+      AddTaken(answer.epoch, answer.position, &reply.head);
+    }
+    return reply;
+  }
   reply.head.mutable_results()->Reserve(answers.size());
   for (const Answer& answer : answers) {
     EncodeResult(answer, reply.head.add_results());
@@ -233,9 +246,10 @@ void ParameterCalls::HeldPush(const WithBulk<Outer>& outer,
   std::vector<Reservation> reservations;
   RequestHold hold = AdmitPush(**job, &*parts, &reservations);
   auto join = AnswerJoin<Answer>::Of(
-      parts->size(), [hold = std::move(hold), done = std::move(done)](
-                         std::vector<Answer> answers) mutable {
-        done(EncodePushReply(answers), std::move(hold));
+      parts->size(),
+      [reads_taken = request.reads_taken(), hold = std::move(hold),
+       done = std::move(done)](std::vector<Answer> answers) mutable {
+        done(EncodePushReply(answers, reads_taken), std::move(hold));
       });
   SendPushes(**job, *std::move(parts), reservations, join);
 }
@@ -271,14 +285,13 @@ void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
   // the pull waiting for an entry that nobody sends again before this reply.
   auto join = AnswerJoin<Answer>::Of(
       pushes->size(),
-      [job = *pull_job, pulls = *std::move(pulls), hold = std::move(hold),
+      [job = *pull_job, pulls = *std::move(pulls),
+       reads_taken = request.push().reads_taken(), hold = std::move(hold),
        done = std::move(done)](std::vector<Answer> pushed) mutable {
         auto reply = std::make_shared<WithRows<v1::PushPullReply>>();
-        *reply->head.mutable_push() = EncodePushReply(pushed).head;
+        *reply->head.mutable_push() = EncodePushReply(pushed, reads_taken).head;
         const bool refused =
-            std::any_of(pushed.begin(), pushed.end(), [](const Answer& answer) {
-              return answer.outcome.code != PartCode::kOk;
-            });
+            !std::all_of(pushed.begin(), pushed.end(), IsTaken);
         if (refused) {
           for (auto& part : pulls) {
             part.actor = nullptr;

@@ -9,6 +9,7 @@
 #include "common/wire/cluster_codec.h"
 #include "common/wire/function_codec.h"
 #include "common/wire/key_encoding.h"
+#include "common/wire/push_parts.h"
 #include "common/wire/slice_values.h"
 #include "common/wire/value_codec.h"
 #include "common/wire/value_encoding.h"
@@ -130,19 +131,24 @@ void KeepList(const Part& part, const ListedKeys& lists, std::vector<Key>* keys,
   if (*list != nullptr) SetList(*std::move(list), &decoded->message);
 }
 
+template <typename Message>
+void FindPartition(const ServedJob& job, uint32_t table, uint32_t partition,
+                   DecodedPart<Message>* decoded) {
+  decoded->actor = job.Find(table, partition);
+  if (decoded->actor != nullptr) return;
+  decoded->refusal.outcome = {
+      .code = PartCode::kNotHere,
+      .message = absl::StrCat("table ", table, ", partition ", partition,
+                              " is not on this server")};
+  decoded->refusal.epoch = job.EpochSeen(table, partition);
+}
+
 // Takes a part's keys and finds its partition.
 template <typename Part, typename Message>
 absl::Status TakeKeys(const Part& part, const ServedJob& job,
                       const ListedKeys& lists, Tail* keys,
                       DecodedPart<Message>* decoded) {
-  decoded->actor = job.Find(part.table(), part.partition());
-  if (decoded->actor == nullptr) {
-    decoded->refusal.outcome = {
-        .code = PartCode::kNotHere,
-        .message = absl::StrCat("table ", part.table(), ", partition ",
-                                part.partition(), " is not on this server")};
-    decoded->refusal.epoch = job.EpochSeen(part.table(), part.partition());
-  }
+  FindPartition(job, part.table(), part.partition(), decoded);
   if (part.encoding() == v1::KEY_ENCODING_LISTED) {
     if (decoded->actor != nullptr) FindList(part, lists, decoded);
     return absl::OkStatus();
@@ -243,36 +249,53 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
 absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
     const v1::PushRequest& request, const ByteSlices& key_bytes,
     const ByteSlices& value_bytes, const ServedJob& job) {
-  std::vector<DecodedPart<PushMessage>> parts(request.parts_size());
+  SERAPH_RETURN_IF_ERROR(CheckEmptyParts(request));
+  std::vector<DecodedPart<PushMessage>> parts(PartsOf(request));
   const std::optional<RankName> rank = RankNameOf(request.header());
   const ListedKeys lists(job, request.header());
+  // What the request says of all of its parts.
+  const auto set_common = [&](uint32_t table, uint64_t epoch,
+                              PushMessage* message) {
+    message->epoch = epoch;
+    message->rank = rank;
+    message->clock = FromProto(request.clock());
+    message->session = request.header().session();
+    message->number = request.number();
+    message->ends_epoch = request.ends_epoch();
+    message->examples = request.examples();
+    for (const v1::TableCall& one : request.calls()) {
+      if (one.table() != table) continue;
+      SERAPH_ASSIGN_OR_RETURN(FunctionCall call, FromProto(one.call()));
+      message->calls.push_back(std::move(call));
+    }
+    return absl::OkStatus();
+  };
+  const auto set_ledger = [&](DecodedPart<PushMessage>* part) {
+    if (part->actor == nullptr || !part->actor->options().is_ledger) return;
+    part->message.ledger = DecodeLedger(request.ledger());
+  };
   Tail keys(key_bytes);
   Tail values(value_bytes);
   for (int i = 0; i < request.parts_size(); ++i) {
     const v1::PushPart& part = request.parts(i);
     PushMessage& message = parts[i].message;
-    message.epoch = part.epoch();
-    message.rank = rank;
-    message.clock = FromProto(request.clock());
-    message.session = request.header().session();
-    message.number = request.number();
-    message.ends_epoch = request.ends_epoch();
-    message.examples = request.examples();
+    SERAPH_RETURN_IF_ERROR(set_common(part.table(), part.epoch(), &message));
     message.chunk = part.chunk();
     message.chunks = part.chunks() == 0 ? 1 : part.chunks();
-    for (const v1::TableCall& one : request.calls()) {
-      if (one.table() != part.table()) continue;
-      SERAPH_ASSIGN_OR_RETURN(FunctionCall call, FromProto(one.call()));
-      message.calls.push_back(std::move(call));
-    }
     SERAPH_RETURN_IF_ERROR(TakeKeys(part, job, lists, &keys, &parts[i]));
     SERAPH_ASSIGN_OR_RETURN(const ValueKind kind, ValuesOf(part.values()));
     SERAPH_RETURN_IF_ERROR(
         values.TakeRows(kind, part.key_count(), WidthOf(job, part.table()),
                         &message.values, &message.known_finite));
-    if (parts[i].actor != nullptr && parts[i].actor->options().is_ledger) {
-      message.ledger = DecodeLedger(request.ledger());
-    }
+    set_ledger(&parts[i]);
+  }
+  for (size_t i = 0; i < EmptyPartsOf(request); ++i) {
+    const EmptyPart part = EmptyPartAt(request, i);
+    DecodedPart<PushMessage>& decoded = parts[request.parts_size() + i];
+    SERAPH_RETURN_IF_ERROR(
+        set_common(part.table, part.epoch, &decoded.message));
+    FindPartition(job, part.table, part.partition, &decoded);
+    set_ledger(&decoded);
   }
   SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
   SERAPH_RETURN_IF_ERROR(values.CheckEnd("values"));

@@ -32,7 +32,8 @@ struct DecodedPart {
   RowForm form;  // Of a pull.
 };
 
-// One decoded part for each part of the request, in its order. What is wrong
+// One decoded part for each part of the request, in its order, and then for
+// each of its empty ones. What is wrong
 // with one part alone becomes its refusal. The bulk of a request is given apart
 // from it, and copied once.
 //

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/wire/push_parts.h"
+
 namespace seraph::testing {
 namespace {
 
@@ -23,6 +25,10 @@ void EpochWatch::ForEachPart(const v1::ExchangeRequest& request, Visit visit) {
                ClockOf(push.clock()),
                {part.table(), part.partition()},
                part.chunk()});
+  }
+  for (size_t i = 0; i < EmptyPartsOf(push); ++i) {
+    const EmptyPart part = EmptyPartAt(push, i);
+    visit(Part{true, ClockOf(push.clock()), {part.table, part.partition}, 0});
   }
   for (const v1::PullPart& part : pull.parts()) {
     visit(Part{false,
@@ -73,15 +79,16 @@ void EpochWatch::OnSent(const TableClient::Outgoing& outgoing) {
 void EpochWatch::OnReply(uint64_t message, const v1::ExchangeReply& reply) {
   const auto request = requests_.find(message);
   if (request == requests_.end() || reply.error_code() != 0) return;
-  std::vector<const v1::PartResult*> results;
+  std::vector<v1::PartResult> results;
   const bool both = reply.has_push_pull();
-  for (const v1::PartResult& result :
-       (both ? reply.push_pull().push() : reply.push()).results()) {
-    results.push_back(&result);
+  const v1::PushReply& push = both ? reply.push_pull().push() : reply.push();
+  for (size_t i = 0; i < ResultsOf(push); ++i) {
+    v1::PartResult room;
+    results.push_back(ResultAt(push, i, &room));
   }
   for (const v1::PartResult& result :
        (both ? reply.push_pull().pull() : reply.pull()).results()) {
-    results.push_back(&result);
+    results.push_back(result);
   }
   std::vector<Standing*> open;
   size_t index = 0;
@@ -89,7 +96,7 @@ void EpochWatch::OnReply(uint64_t message, const v1::ExchangeReply& reply) {
   bool misses_list = false;
   ForEachPart(request->second->message, [&](const Part& part) {
     if (index >= results.size()) return;
-    const v1::PartResult& result = *results[index++];
+    const v1::PartResult& result = results[index++];
     const auto found = parts_.find(part);
     if (found == parts_.end() || found->second.message != message ||
         found->second.answer == Answer::kCounts) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/wire/spelled_parts.h"
 #include "tests/sim/memory_stream.h"
 #include "tests/sim/sim_scheduler.h"
 #include "tests/sim/sim_server.h"
@@ -28,6 +29,25 @@ enum class Stray {
   kOlderGeneration,
 };
 
+void AddToEpochs(uint64_t difference, v1::PullRequest* pull) {
+  for (v1::PullPart& part : *pull->mutable_parts()) {
+    part.set_epoch(part.epoch() + difference);
+  }
+}
+
+void AddToEpochs(uint64_t difference, v1::PushRequest* push) {
+  for (v1::PushPart& part : *push->mutable_parts()) {
+    part.set_epoch(part.epoch() + difference);
+  }
+  const v1::PushRequest before = *push;
+  push->clear_empty_parts();
+  for (size_t i = 0; i < EmptyPartsOf(before); ++i) {
+    EmptyPart part = EmptyPartAt(before, i);
+    part.epoch += difference;
+    AddEmptyPart(part, push);
+  }
+}
+
 template <typename Body>
 void Rename(Stray stray, Body* body) {
   v1::RequestHeader* header = body->mutable_header();
@@ -43,14 +63,10 @@ void Rename(Stray stray, Body* body) {
       header->mutable_rank()->set_attempt(header->rank().attempt() + kFarAhead);
       return;
     case Stray::kEpoch:
-      for (auto& part : *body->mutable_parts()) {
-        part.set_epoch(part.epoch() + kFarAhead);
-      }
+      AddToEpochs(kFarAhead, body);
       return;
     case Stray::kOlderEpoch:
-      for (auto& part : *body->mutable_parts()) {
-        part.set_epoch(part.epoch() - 1);
-      }
+      AddToEpochs(-1, body);
       return;
     case Stray::kOlderGeneration:
       header->mutable_job()->set_generation(header->job().generation() - 1);
@@ -68,8 +84,8 @@ bool IsTaken(const v1::ExchangeReply& reply) {
       return result.code() == v1::PART_OK;
     });
   };
-  return any(reply.push().results()) || any(reply.pull().results()) ||
-         any(reply.push_pull().push().results()) ||
+  return any(Spelled(reply.push()).results()) || any(reply.pull().results()) ||
+         any(Spelled(reply.push_pull().push()).results()) ||
          any(reply.push_pull().pull().results());
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/planted_bug.h"
 #include "common/table/partitioning.h"
+#include "common/wire/spelled_parts.h"
 #include "server/service/ledger_codec.h"
 #include "server/service/order_codec.h"
 #include "server/service/peer_codec.h"
@@ -179,10 +180,10 @@ void SimServer::Exchange(const v1::ExchangeRequest& request,
   }
   // These come before the request in each partition's queue.
   const auto met = std::make_shared<std::vector<Met>>();
-  if (request.has_push()) Meet(request.push(), met);
+  if (request.has_push()) Meet(Spelled(request.push()), met);
   if (request.has_pull()) Meet(request.pull(), met);
   if (request.has_push_pull()) {
-    Meet(request.push_pull().push(), met);
+    Meet(Spelled(request.push_pull().push()), met);
     Meet(request.push_pull().pull(), met);
   }
   calls_->Exchange(request, [this, alive = alive_, request, met, then](
@@ -190,13 +191,15 @@ void SimServer::Exchange(const v1::ExchangeRequest& request,
     if (!*alive) return;
     v1::ExchangeReply reply = WholeReply(std::move(with_rows));
     if (reply.error_code() == 0) {
-      CheckTaken(request.push(), reply.push().results(), *met, 0);
+      CheckTaken(Spelled(request.push()), Spelled(reply.push()).results(), *met,
+                 0);
       CheckTaken(request.pull(), reply.pull().results(), *met, 0);
       const auto& both = request.push_pull();
       const auto& answers = reply.push_pull();
-      CheckTaken(both.push(), answers.push().results(), *met, 0);
+      CheckTaken(Spelled(both.push()), Spelled(answers.push()).results(), *met,
+                 0);
       CheckTaken(both.pull(), answers.pull().results(), *met,
-                 both.push().parts_size());
+                 PartsOf(both.push()));
     }
     then(std::move(reply));
   });

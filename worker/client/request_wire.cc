@@ -20,6 +20,8 @@ v1::PushRequest HeadOf(const v1::PushRequest& push) {
   head.set_ends_epoch(push.ends_epoch());
   head.set_examples(push.examples());
   if (push.has_ledger()) *head.mutable_ledger() = push.ledger();
+  *head.mutable_empty_parts() = push.empty_parts();
+  head.set_reads_taken(push.reads_taken());
   *head.mutable_calls() = push.calls();
   return head;
 }

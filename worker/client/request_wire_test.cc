@@ -43,6 +43,8 @@ void FillPush(v1::PushRequest* push, size_t bulk) {
   push->set_ends_epoch(true);
   push->set_examples(4);
   push->mutable_ledger()->add_sums(0.5);
+  push->add_empty_parts(5);
+  push->set_reads_taken(true);
   push->add_calls()->mutable_call()->set_function("scale");
   push->set_values(std::string(bulk, 'v'));
 }

@@ -22,12 +22,25 @@ void RequestWriter::MakeRoom(size_t bytes) {
 
 v1::PushRequest* RequestWriter::Push(uint32_t placement, size_t bytes) {
   MakeRoom(bytes);
-  if (pushed_.empty()) {
-    pushing_ = *push_;
-    *pushing_.mutable_header() = header_;
-  }
+  Begin();
   pushed_.push_back(placement);
   return &pushing_;
+}
+
+void RequestWriter::PushEmpty(uint32_t placement, const EmptyPart& part) {
+  Begin();
+  pushed_empty_.push_back(placement);
+  AddEmptyPart(part, &pushing_);
+}
+
+void RequestWriter::Begin() {
+  if (!pushed_.empty() || !pushed_empty_.empty()) return;
+  pushing_ = *push_;
+  *pushing_.mutable_header() = header_;
+  pushing_.set_reads_taken(true);
+  pushing_.mutable_parts()->Reserve(expected_);
+  pushing_.mutable_empty_parts()->Reserve(expected_empty_ *
+                                          kNumbersPerEmptyPart);
 }
 
 v1::PullRequest* RequestWriter::Pull(const PulledPart& part, size_t bytes) {
@@ -81,6 +94,7 @@ char* RequestWriter::AddValues(size_t bytes, size_t more) {
 void RequestWriter::Flush() {
   // What is small is copied on its way anyway.
   if (referred_bytes_ < referred_.size() * kLeastReferred) TakeIn(0);
+  pushed_.insert(pushed_.end(), pushed_empty_.begin(), pushed_empty_.end());
   const bool fused =
       !pushed_.empty() && !pulled_.empty() &&
       pushing_.keys().size() + pushing_.values().size() + referred_bytes_ <=
@@ -114,6 +128,7 @@ void RequestWriter::Flush() {
   referred_bytes_ = 0;
   pulling_ = v1::PullRequest();
   pushed_.clear();
+  pushed_empty_.clear();
   pulled_.clear();
   bytes_ = 0;
 }

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "common/wire/message_writer.h"
+#include "common/wire/push_parts.h"
 #include "proto/parameters.pb.h"
 #include "worker/client/rank_request.h"
 
@@ -26,7 +27,8 @@ struct PulledPart {
 // A request, and what it is made of.
 struct CutRequest {
   RankRequest request;
-  std::vector<uint32_t> pushed;    // Placements, by part of the push.
+  // Placements, by part of the push: those with a message, then the empty ones.
+  std::vector<uint32_t> pushed;
   std::vector<PulledPart> pulled;  // By part of the pull.
 };
 
@@ -51,8 +53,16 @@ class RequestWriter {
         push_(push),
         pull_clock_(pull_clock) {}
 
+  // About so many parts of pushes will follow, of both kinds.
+  void Expect(size_t parts, size_t empty_parts) {
+    expected_ = parts;
+    expected_empty_ = empty_parts;
+  }
+
   // The request that a part of so many bytes is to be added to.
   v1::PushRequest* Push(uint32_t placement, size_t bytes);
+  // A part without keys, in a request that may have others.
+  void PushEmpty(uint32_t placement, const EmptyPart& part);
   v1::PullRequest* Pull(const PulledPart& part, size_t bytes);
 
   // The values of the part that was added last. With an owner they stay what
@@ -68,6 +78,8 @@ class RequestWriter {
 
  private:
   void MakeRoom(size_t bytes);
+  // Of a push, unless there is one.
+  void Begin();
   void Flush();
   // Copies what the message so far only refers to.
   void TakeIn(size_t more);
@@ -77,12 +89,15 @@ class RequestWriter {
   const v1::PushRequest* const push_;
   const v1::Clock pull_clock_;
 
+  size_t expected_ = 0;
+  size_t expected_empty_ = 0;
   v1::PushRequest pushing_;
   // Values of pushing_, which has none itself then.
   std::vector<OwnedSlice> referred_;
   size_t referred_bytes_ = 0;
   v1::PullRequest pulling_;
   std::vector<uint32_t> pushed_;
+  std::vector<uint32_t> pushed_empty_;
   std::vector<PulledPart> pulled_;
   size_t bytes_ = 0;
   std::vector<CutRequest> finished_;
@@ -98,8 +113,9 @@ struct PartBytes {
   std::shared_ptr<const void> owner;
 };
 
-// Calls `visit` with each part of the push, which there is, in order. `width`:
-// values per key, by table. Requires: the request is one of a RequestWriter.
+// Calls `visit` with each part of the push, which there is, in order, but for
+// the empty ones. `width`: values per key, by table. Requires: the request is
+// one of a RequestWriter.
 void ForEachPart(
     const RankRequest& request, absl::FunctionRef<size_t(uint32_t table)> width,
     absl::FunctionRef<void(size_t index, const PartBytes<v1::PushPart>& part)>

@@ -84,11 +84,19 @@ void WriteParts(
   };
   // Of values that have no place in a message yet.
   size_t bytes_left = 0;
+  size_t with_keys = 0;
   for (const RoutedPart& part : parts_of(step.push)) {
     bytes_left += part.count * row_bytes_of(part);
+    with_keys += part.count > 0;
   }
+  writer->Expect(with_keys, parts_of(step.push).size() - with_keys);
   for (const RoutedPart& part : parts_of(step.push)) {
     const PartitionPlacement& placement = router.placements()[part.placement];
+    if (part.count == 0) {
+      writer->PushEmpty(part.placement, {placement.table, placement.partition,
+                                         placement.epoch});
+      continue;
+    }
     const TableSpec& spec = router.tables()[placement.table];
     const size_t row_bytes = row_bytes_of(part);
     const size_t chunk_keys =
@@ -103,9 +111,6 @@ void WriteParts(
           std::min(chunk_keys, part.first + part.count - first);
       v1::PushRequest* push =
           writer->Push(part.placement, count * (sizeof(Key) + row_bytes));
-      if (push->parts().empty()) {
-        push->mutable_parts()->Reserve(parts_of(step.push).size());
-      }
       v1::PushPart* out = push->add_parts();
       SetPlace(placement, out);
       lists->Write(part.placement, table.keys.subspan(first, count), out,
@@ -113,7 +118,6 @@ void WriteParts(
       out->set_chunk(chunk);
       out->set_chunks(chunks);
       out->set_values(EncodingOf(spec.transport));
-      if (count == 0) continue;
       const size_t bytes = count * row_bytes;
       bytes_left -= bytes;
       const size_t more =

@@ -9,6 +9,7 @@
 #include "common/status/errors.h"
 #include "common/status/status_macros.h"
 #include "common/wire/exchange_bulk.h"
+#include "common/wire/push_parts.h"
 #include "common/wire/slice_values.h"
 #include "common/wire/value_codec.h"
 #include "worker/client/refusal.h"
@@ -189,7 +190,7 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
     return &found->second;
   };
   const size_t pushed = message->pushed();
-  if (PushOf(message->request->message) != nullptr) {
+  if (const v1::PushRequest* push = PushOf(message->request->message)) {
     ForEachPart(
         *message->request, [&](uint32_t table) { return WidthOf(table); },
         [&](size_t i, const PartBytes<v1::PushPart>& bytes) {
@@ -206,6 +207,14 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
                                out->mutable_keys());
           writer->AddValues(bytes.values, bytes.owner);
         });
+    for (size_t i = 0; i < EmptyPartsOf(*push); ++i) {
+      Part& part = message->parts[push->parts_size() + i];
+      RequestWriter* writer = take(&part);
+      if (writer == nullptr) continue;
+      EmptyPart empty = EmptyPartAt(*push, i);
+      empty.epoch = router_->placements()[part.placement].epoch;
+      writer->PushEmpty(part.placement, empty);
+    }
   }
   // Of a chunk that is revived the pull beside it is none of the message.
   if (!message->pulled.empty()) {
@@ -278,7 +287,7 @@ void TableClient::ReviveChunks(const std::vector<bool>& changed,
           .pulled = {},
           .backoff = Backoff(options_.retry_backoff, options_.retry_backoff_max,
                              options_.seed)};
-      message.parts.assign(push.parts_size(), {placement, false});
+      message.parts.assign(PartsOf(push), {placement, false});
       message.parts[chunk.part].live = true;
       ++steps_.at(step).parts_out;
       CutAnew(&message, &changed, absl::ZeroDuration(), now, output);
@@ -390,11 +399,12 @@ absl::Status TableClient::TakeReply(Message* message,
     if (pull.results(i).code() != v1::PART_OK) continue;
     bytes += part.count * RowBytesOf(part.table);
   }
-  if (push.results_size() != pushed ||
-      pull.results_size() != message->pulled.size() || values.size() != bytes) {
+  const size_t push_results = ResultsOf(push);
+  if (push_results != pushed || pull.results_size() != message->pulled.size() ||
+      values.size() != bytes) {
     return absl::InternalError(absl::StrCat(
-        "server ", message->server->name, " answered ", push.results_size(),
-        " and ", pull.results_size(), " parts with ", values.size(),
+        "server ", message->server->name, " answered ", push_results, " and ",
+        pull.results_size(), " parts with ", values.size(),
         " bytes of values, where ", pushed, " and ", message->pulled.size(),
         " with ", bytes, " were asked for"));
   }
@@ -408,8 +418,9 @@ absl::Status TableClient::TakeReply(Message* message,
     (MayPass(status) ? again : worst).Update(status);
     return false;
   };
+  v1::PartResult room;
   for (size_t i = 0; i < pushed; ++i) {
-    if (judge(i, push.results(i))) Settle(message, i, step);
+    if (judge(i, ResultAt(push, i, &room))) Settle(message, i, step);
   }
   SliceReader from(values);
   for (size_t i = 0; i < message->pulled.size(); ++i) {
@@ -468,7 +479,11 @@ template <typename Visit>
 void TableClient::VisitPart(const Message& message, size_t index, Visit visit) {
   const size_t pushed = message.pushed();
   if (index < pushed) {
-    visit(PushOf(message.request->message)->parts(index));
+    // An empty part has no list.
+    const v1::PushRequest& push = *PushOf(message.request->message);
+    if (index < static_cast<size_t>(push.parts_size())) {
+      visit(push.parts(index));
+    }
   } else {
     visit(PullOf(message.request->message)->parts(index - pushed));
   }

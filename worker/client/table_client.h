@@ -127,7 +127,8 @@ class TableClient {
     // Null: its partitions have no primary. It waits to be cut anew.
     std::shared_ptr<const Node> server;
     std::shared_ptr<const RankRequest> request;
-    std::vector<Part> parts;         // Of the push, then of the pull.
+    // Of the push, the empty ones last, then of the pull.
+    std::vector<Part> parts;
     std::vector<PulledPart> pulled;  // By part of the pull.
     Backoff backoff;
     bool misses_list = false;  // Its last answer was that of a list.
@@ -179,7 +180,8 @@ class TableClient {
   absl::Status JudgePart(Message* message, size_t index,
                          const v1::PartResult& result, absl::Duration* delay);
   void Settle(Message* message, size_t index, OpenStep* step);
-  // Calls `visit` with part `index`, a v1::PushPart or v1::PullPart.
+  // Calls `visit` with part `index`, a v1::PushPart or v1::PullPart, unless it
+  // is an empty one.
   template <typename Visit>
   static void VisitPart(const Message& message, size_t index, Visit visit);
   absl::Status TakeReply(Message* message,

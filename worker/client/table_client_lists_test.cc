@@ -14,6 +14,7 @@
 #include "common/base/draw.h"
 #include "common/testing/status_matchers.h"
 #include "common/wire/key_encoding.h"
+#include "common/wire/spelled_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/client/table_client.h"
@@ -22,6 +23,7 @@ namespace seraph {
 namespace {
 
 using ::seraph::testing::IsOk;
+using ::seraph::testing::Spelled;
 using ::testing::SizeIs;
 
 constexpr uint32_t kPartitions = 4;
@@ -167,8 +169,9 @@ class World {
     return keys;
   }
 
-  void Take(const Node& server, const v1::PushRequest& push,
+  void Take(const Node& server, const v1::PushRequest& sent,
             v1::PushReply* reply) {
+    const v1::PushRequest push = Spelled(sent);
     SliceReader from(ByteSlices(push.keys(), nullptr));
     size_t value = 0;
     for (const v1::PushPart& part : push.parts()) {

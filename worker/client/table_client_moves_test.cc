@@ -9,6 +9,7 @@
 #include "common/status/errors.h"
 #include "common/testing/status_matchers.h"
 #include "common/wire/key_encoding.h"
+#include "common/wire/spelled_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/client/refusal.h"
@@ -18,6 +19,7 @@ namespace seraph {
 namespace {
 
 using ::seraph::testing::IsOk;
+using ::seraph::testing::Spelled;
 using ::seraph::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -106,7 +108,8 @@ class TableClientMovesTest : public ::testing::Test {
     const v1::PullRequest* pull = PullOf(to.request->message);
     const bool both = to.request->message.has_push_pull();
     const auto fill = [&](const auto& request, auto* out) {
-      for (const auto& part : request.parts()) {
+      const auto spelled = Spelled(request);
+      for (const auto& part : spelled.parts()) {
         v1::PartResult* result = out->add_results();
         result->set_code(v1::PART_OK);
         result->set_epoch(epoch > 0 ? epoch : part.epoch());
@@ -283,9 +286,10 @@ TEST_F(TableClientMovesTest, ANewEpochOfTheSameServerIsSentAgainToo) {
   const auto again = Update();
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].server->name, "a");
-  ASSERT_EQ(again[0].request->message.push().parts_size(), 1);
-  EXPECT_EQ(again[0].request->message.push().parts(0).partition(), 1);
-  EXPECT_EQ(again[0].request->message.push().parts(0).epoch(), 2);
+  const v1::PushRequest& push = again[0].request->message.push();
+  EXPECT_EQ(push.parts_size(), 0);
+  ASSERT_EQ(EmptyPartsOf(push), 1);
+  EXPECT_EQ(EmptyPartAt(push, 0), (EmptyPart{0, 1, 2}));
 }
 
 TEST_F(TableClientMovesTest, PartsThatAreSettledAreNotSentAgain) {
@@ -394,6 +398,45 @@ TEST_F(TableClientMovesTest, AReplacedPullIsAnsweredByItsRepeat) {
   ASSERT_TRUE(finished().has_value());
   EXPECT_THAT(finished()->status, IsOk());
   EXPECT_THAT(finished()->rows[0], ElementsAre(1));
+}
+
+// The short form of results that all are fine.
+TEST_F(TableClientMovesTest, ResultsThatAreNumbersSettleTheirParts) {
+  const auto taken = [](const TableClient::Outgoing& to, uint64_t epoch) {
+    v1::ExchangeReply reply;
+    const v1::PushRequest& push = to.request->message.push();
+    EXPECT_TRUE(push.reads_taken());
+    for (size_t i = 0; i < PartsOf(push); ++i) {
+      AddTaken(epoch, 9, reply.mutable_push());
+    }
+    return reply;
+  };
+  auto out = Start({1}, 5, false);
+  ASSERT_THAT(out, SizeIs(2));
+  Reply(out[0], taken(out[0], 1));
+  Place(2, "b", 4);
+  const auto again = Update();
+  ASSERT_THAT(again, SizeIs(1));
+  Reply(out[1], taken(out[1], 1));
+  EXPECT_THAT(Reply(again[0], taken(again[0], 3)), IsEmpty());
+  EXPECT_FALSE(finished().has_value()) << "of an epoch that is over";
+  const auto once_more = Tick(absl::Seconds(3));
+  ASSERT_THAT(once_more, SizeIs(1));
+  Reply(once_more[0], taken(once_more[0], 4));
+  ASSERT_TRUE(finished().has_value());
+  EXPECT_THAT(finished()->status, IsOk());
+}
+
+TEST_F(TableClientMovesTest, ResultsThatAreNotThoseOfThePartsEndTheStep) {
+  const auto out = Start({1}, 5, false);
+  v1::ExchangeReply odd;
+  for (size_t i = 0; i < PartsOf(out[0].request->message.push()); ++i) {
+    AddTaken(1, 1, odd.mutable_push());
+  }
+  odd.mutable_push()->add_taken(1);
+  Reply(out[0], odd);
+  ASSERT_TRUE(finished().has_value());
+  EXPECT_THAT(finished()->status, StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST_F(TableClientMovesTest, BusyServersAreAskedForEverWithJitter) {

@@ -7,6 +7,7 @@
 
 #include "common/base/float_buffer.h"
 #include "common/testing/status_matchers.h"
+#include "common/wire/push_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/client/table_client.h"
@@ -69,6 +70,10 @@ class TableClientOwnedTest : public ::testing::Test {
           }
           pushed_ += part.part->key_count();
         });
+    const v1::PushRequest& push = *PushOf(to.request->message);
+    for (size_t i = 0; i < EmptyPartsOf(push); ++i) {
+      reply.mutable_push()->add_results()->set_code(v1::PART_OK);
+    }
     TableClient::Output output;
     client_->OnReply(to.message, std::move(reply), absl::ZeroDuration(),
                      &output);

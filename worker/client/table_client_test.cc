@@ -1,6 +1,7 @@
 #include "worker/client/table_client.h"
 
 #include "common/testing/status_matchers.h"
+#include "common/wire/push_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/client/refusal.h"
@@ -107,7 +108,7 @@ TEST_F(TableClientTest, FunctionCallsTravelWithTheEntryAndItsRepeats) {
   step.entry->calls[1].mutable_call()->set_function("fill");
   const auto expect_calls = [](const TableClient::Outgoing& one) {
     const v1::PushRequest& push = one.request->message.push();
-    EXPECT_EQ(push.parts_size(), 1);
+    EXPECT_EQ(EmptyPartsOf(push), 1);
     ASSERT_EQ(push.calls_size(), 2);
     EXPECT_EQ(push.calls(0).call().function(), "scale");
     EXPECT_EQ(push.calls(1).call().function(), "fill");

@@ -16,6 +16,7 @@
 #include "common/table/partitioning.h"
 #include "common/testing/status_matchers.h"
 #include "common/time/clock.h"
+#include "common/wire/push_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "worker/model/model.h"
@@ -83,7 +84,7 @@ class FakePeers final : public RankPeers {
           both ? request->message.push_pull().push() : request->message.push();
       v1::PushReply* out = both ? reply.mutable_push_pull()->mutable_push()
                                 : reply.mutable_push();
-      for (int i = 0; i < push.parts_size(); ++i) {
+      for (int i = 0; i < static_cast<int>(PartsOf(push)); ++i) {
         out->add_results()->set_code(v1::PART_OK);
       }
       if (server.name == "a") {
