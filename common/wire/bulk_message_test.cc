@@ -186,9 +186,40 @@ TEST(BulkSplitTest, OurMessagesAreNotParsedAsAWhole) {
   }
 }
 
+TEST(BulkSplitTest, ABatchOnAnArenaIsTheSame) {
+  Dice dice(6);
+  google::protobuf::Arena arena;
+  for (int i = 0; i < 300; ++i) {
+    v1::ExchangeRequest sent;
+    for (size_t n = dice.Below(4); n > 0; --n) {
+      *sent.add_batch() = RandomRequest(&dice);
+    }
+    const ByteSlices bytes =
+        CutUp(sent.SerializeAsString(), 1 + dice.Below(3000), &dice);
+    bool is_batch = false, is_batch_there = false;
+    const auto here = ParseBatch<v1::ExchangeRequest>(bytes, kExchangeBatchBulk,
+                                                      kExchangeBulk, &is_batch);
+    const auto there = ParseBatchOnArena<v1::ExchangeRequest>(
+        bytes, kExchangeBatchBulk, kExchangeBulk, &arena, &is_batch_there);
+    ASSERT_THAT(here, IsOk());
+    ASSERT_THAT(there, IsOk());
+    EXPECT_EQ(is_batch, is_batch_there);
+    ASSERT_EQ(here->size(), there->size());
+    for (size_t j = 0; j < here->size(); ++j) {
+      WithBulk<v1::ExchangeRequest> copy(*(*there)[j].head);
+      copy.bulk = (*there)[j].bulk;
+      EXPECT_TRUE(MessageDifferencer::Equals(Whole(copy), Whole((*here)[j])));
+      if (is_batch) {
+        EXPECT_TRUE(MessageDifferencer::Equals(Whole(copy), sent.batch(j)));
+      }
+    }
+    arena.Reset();
+  }
+}
+
 TEST(BulkSplitTest, BulkStaysWhereItLies) {
   v1::PushRequest push;
-  push.set_keys(std::string(100, 'k'));
+  push.set_keys(std::string(2000, 'k'));
   push.set_values(std::string(100, 'v'));
   const std::string bytes = push.SerializeAsString();
   const auto parsed =
@@ -196,7 +227,7 @@ TEST(BulkSplitTest, BulkStaysWhereItLies) {
   ASSERT_THAT(parsed, IsOk());
   const ByteSlices keys = parsed->Bulk(kPushKeys, parsed->head.keys());
   ASSERT_EQ(keys.pieces().size(), 1);
-  EXPECT_EQ(keys.pieces()[0].data(), bytes.data() + 2);
+  EXPECT_EQ(keys.pieces()[0].data(), bytes.data() + 3);
 }
 
 TEST(BulkSplitTest, FieldsInAnotherOrderTwiceOrUnknownAreReadAsProtobufDoes) {

@@ -1,5 +1,6 @@
 #include "common/wire/bulk_split.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -7,6 +8,8 @@ namespace seraph {
 namespace {
 
 constexpr int kLongestVarint = 10;
+// Bulk of so few bytes is copied sooner than it is found.
+constexpr size_t kWhole = 1024;
 // Of a tag or a length, as protobuf reads them.
 constexpr size_t kLongestVarint32 = 5;
 
@@ -35,6 +38,12 @@ void AppendVarint(uint64_t value, std::string* out) {
     out->push_back(static_cast<char>(value | 0x80));
   }
   out->push_back(static_cast<char>(value));
+}
+
+// Whether it is that of several messages in one, which are to stay apart.
+bool HasRepeated(const BulkSchema& schema) {
+  return std::any_of(schema.fields.begin(), schema.fields.end(),
+                     [](const BulkField& field) { return field.repeated; });
 }
 
 class Splitter {
@@ -137,6 +146,26 @@ bool SplitBulk(const ByteSlices& message, const BulkSchema& schema,
                std::string* head, std::vector<FoundBulk>* bulk) {
   return Splitter(SliceReader(message), bulk)
       .Split(message.size(), schema, head);
+}
+
+absl::Status ParseOutside(const ByteSlices& bytes, const BulkSchema& schema,
+                          google::protobuf::MessageLite* message,
+                          std::vector<FoundBulk>* bulk) {
+  bool parsed = false;
+  if (bytes.size() <= kWhole && bytes.pieces().size() == 1 &&
+      !HasRepeated(schema)) {
+    const absl::string_view piece = bytes.pieces()[0];
+    parsed = message->ParseFromArray(piece.data(), piece.size());
+  } else {
+    std::string head;
+    if (!SplitBulk(bytes, schema, &head, bulk)) {
+      head = bytes.ToString();
+      bulk->clear();
+    }
+    parsed = message->ParseFromString(head);
+  }
+  if (parsed) return absl::OkStatus();
+  return absl::InvalidArgumentError("bytes that are no such message");
 }
 
 }  // namespace seraph

@@ -9,7 +9,7 @@ ByteSlices::ByteSlices(absl::Span<const absl::string_view> pieces,
     : owner_(std::move(owner)) {
   for (const absl::string_view piece : pieces) {
     if (piece.empty()) continue;
-    pieces_.push_back(piece);
+    Add(piece);
     size_ += piece.size();
   }
 }
@@ -19,8 +19,7 @@ ByteSlices ByteSlices::Join(std::vector<ByteSlices> parts) {
       std::make_shared<const std::vector<ByteSlices>>(std::move(parts));
   ByteSlices joined;
   for (const ByteSlices& part : *owner) {
-    joined.pieces_.insert(joined.pieces_.end(), part.pieces_.begin(),
-                          part.pieces_.end());
+    for (const absl::string_view piece : part.pieces()) joined.Add(piece);
     joined.size_ += part.size_;
   }
   joined.owner_ = owner;
@@ -30,7 +29,7 @@ ByteSlices ByteSlices::Join(std::vector<ByteSlices> parts) {
 std::string ByteSlices::ToString() const {
   std::string bytes;
   bytes.reserve(size_);
-  for (const absl::string_view piece : pieces_) {
+  for (const absl::string_view piece : pieces()) {
     bytes.append(piece.data(), piece.size());
   }
   return bytes;
@@ -48,8 +47,7 @@ ByteSlices SliceReader::Take(size_t bytes) {
   ByteSlices taken;
   taken.owner_ = slices_.owner_;
   taken.size_ = bytes;
-  Visit(bytes,
-        [&](absl::string_view piece) { taken.pieces_.push_back(piece); });
+  Visit(bytes, [&](absl::string_view piece) { taken.Add(piece); });
   return taken;
 }
 

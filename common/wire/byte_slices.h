@@ -31,13 +31,27 @@ class ByteSlices {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   // In order; none is empty.
-  absl::Span<const absl::string_view> pieces() const { return pieces_; }
+  absl::Span<const absl::string_view> pieces() const {
+    if (!more_.empty()) return more_;
+    return absl::MakeConstSpan(&one_, one_.empty() ? 0 : 1);
+  }
 
   // The same bytes in one piece of new memory.
   std::string ToString() const;
 
  private:
-  std::vector<absl::string_view> pieces_;
+  void Add(absl::string_view piece) {
+    if (more_.empty() && one_.empty()) {
+      one_ = piece;
+      return;
+    }
+    if (more_.empty()) more_.push_back(one_);
+    more_.push_back(piece);
+  }
+
+  // Most have but one, which takes no memory.
+  absl::string_view one_;
+  std::vector<absl::string_view> more_;  // All, where there are several.
   std::shared_ptr<const void> owner_;
   size_t size_ = 0;
 
@@ -55,7 +69,7 @@ class SliceReader {
   // False, with nothing read, at the end.
   bool ReadByte(unsigned char* byte) {
     if (left_ == 0) return false;
-    const absl::string_view piece = slices_.pieces_[piece_];
+    const absl::string_view piece = Piece();
     *byte = static_cast<unsigned char>(piece[offset_]);
     Advance(1);
     return true;
@@ -75,10 +89,13 @@ class SliceReader {
   ByteSlices Take(size_t bytes);
 
  private:
+  absl::string_view Piece() const {
+    return slices_.more_.empty() ? slices_.one_ : slices_.more_[piece_];
+  }
   void Advance(size_t bytes) {
     left_ -= bytes;
     offset_ += bytes;
-    if (offset_ == slices_.pieces_[piece_].size()) {
+    if (offset_ == Piece().size()) {
       ++piece_;
       offset_ = 0;
     }
@@ -86,8 +103,7 @@ class SliceReader {
   template <typename Visitor>
   void Visit(size_t bytes, Visitor visit) {
     while (bytes > 0) {
-      const absl::string_view rest =
-          slices_.pieces_[piece_].substr(offset_, bytes);
+      const absl::string_view rest = Piece().substr(offset_, bytes);
       visit(rest);
       bytes -= rest.size();
       Advance(rest.size());

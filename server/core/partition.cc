@@ -137,8 +137,7 @@ void Partition::FreeState() {
   tail_ = LogTail();
 }
 
-void Partition::Append(LogRecord record, KeyList* list) {
-  auto shared = std::make_shared<const LogRecord>(std::move(record));
+void Partition::AppendShared(RecordPtr shared, KeyList* list) {
   // Alone it keeps nothing of it.
   if (!peers_.empty()) {
     tail_.Append({epoch_, state_->records() + 1}, shared);

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -82,7 +84,7 @@ class Partition {
 
   // Each is answered exactly once, now or later. Where the replica does not
   // lead: kNotHere, or kStaleEpoch if the message names another epoch.
-  void Push(PushMessage message, absl::Duration now, Effects* effects);
+  void Push(PushMessage&& message, absl::Duration now, Effects* effects);
   void Pull(PullMessage message, absl::Duration now, Effects* effects);
 
   // Begins attempt `rank.attempt` of a rank: from its log record on older ones
@@ -225,7 +227,12 @@ class Partition {
   void RefuseAll(const PartOutcome& why, Effects* effects);
   void FreeState();
   // `list`: the record's keys, if they are one.
-  void Append(LogRecord record, KeyList* list = nullptr);
+  template <typename Record>
+  void Append(Record&& record, KeyList* list = nullptr) {
+    static_assert(!std::is_lvalue_reference_v<Record>);
+    AppendShared(std::make_shared<const LogRecord>(std::move(record)), list);
+  }
+  void AppendShared(RecordPtr record, KeyList* list);
   // A newer epoch was heard of, whose order has not come yet.
   bool Deaf() const { return heard_epoch_ > epoch_; }
   // What all have confirmed that are waited for; nullopt while nothing may
@@ -264,8 +271,8 @@ class Partition {
   uint32_t AttemptOf(uint32_t rank) const;
   // Whether a cut or a hand-over holds it back.
   bool MustHold(const PushMessage& message, const PartOutcome& verdict) const;
-  void TakePush(PushMessage message, absl::Duration now, Effects* effects);
-  void AppendPush(PushMessage message);
+  void TakePush(PushMessage&& message, absl::Duration now, Effects* effects);
+  void AppendPush(PushMessage&& message);
   // The record of a session's call. Errors: the function's, and
   // InvalidArgument for rows that cannot be written.
   absl::StatusOr<CallRecord> MakeCall(const PushMessage& message) const;

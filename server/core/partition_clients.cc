@@ -196,13 +196,13 @@ bool Partition::MustHold(const PushMessage& message,
           cut_.Holds(message.rank->rank, message.clock));
 }
 
-void Partition::Push(PushMessage message, absl::Duration now,
+void Partition::Push(PushMessage&& message, absl::Duration now,
                      Effects* effects) {
   TakePush(std::move(message), now, effects);
   Finish(now, effects);
 }
 
-void Partition::TakePush(PushMessage message, absl::Duration now,
+void Partition::TakePush(PushMessage&& message, absl::Duration now,
                          Effects* effects) {
   const Ticket ticket = message.ticket;
   const std::optional<PartOutcome> verdict = Judge(message);
@@ -303,7 +303,7 @@ absl::StatusOr<CallRecord> Partition::MakeCall(
   return record;
 }
 
-void Partition::AppendPush(PushMessage message) {
+void Partition::AppendPush(PushMessage&& message) {
   KeyList* const list = message.list.get();
   if (message.rank.has_value()) {
     // With their versions, so that every replica runs the same.

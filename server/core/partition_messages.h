@@ -41,11 +41,13 @@ enum class PartCode {
   kUnknownList,
 };
 
+// Its order is that of the least bytes: glibc keeps the answers to a request
+// of eight parts at hand, but no larger piece of memory.
 struct PartOutcome {
   PartCode code = PartCode::kOk;
+  uint32_t retry_after_ms = 0;  // With kRetryAfter.
   std::string message;          // Empty with kOk.
   Clock expected;               // With kExpectedClock.
-  uint32_t retry_after_ms = 0;  // With kRetryAfter.
 };
 
 // Names a request to whoever sent it; the partition hands it back.

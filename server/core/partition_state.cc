@@ -243,7 +243,9 @@ void PartitionState::FoldEntry(RecordPtr shared, KeyList* list) {
     folded_.waiting[record.clock].emplace(record.rank.rank, shared);
     ApplyCompleteClocks();
   } else if (!record.ends_epoch) {
-    const std::string whose = absl::StrCat(" by rank ", record.rank.rank);
+    const auto whose = [&] {
+      return absl::StrCat(" by rank ", record.rank.rank);
+    };
     Step(record.clock, record.keys, {}, record.values, whose, nullptr, list);
     for (const FunctionCall& call : record.calls) {
       RunCall(call, record.clock, whose, nullptr);
@@ -271,27 +273,30 @@ Sightings PartitionState::sightings() const {
 void PartitionState::FoldOne(const SessionRecord& record, KeyList* list) {
   folded_.trained = true;
   folded_.sessions[record.session] = record.number;
-  Step(slowest_, record.keys, {}, record.values,
-       absl::StrCat(" by session ", record.session), nullptr, list);
+  Step(
+      slowest_, record.keys, {}, record.values,
+      [&] { return absl::StrCat(" by session ", record.session); }, nullptr,
+      list);
 }
 
 void PartitionState::FoldOne(const CallRecord& record) {
   folded_.trained = true;
   folded_.sessions[record.session] = record.number;
-  const std::string whose = absl::StrCat(" by session ", record.session);
+  const auto whose = [&] {
+    return absl::StrCat(" by session ", record.session);
+  };
   if (record.has_effect) {
     SetWeights(record.keys, record.values,
-               absl::StrCat("function '", record.call.function, "'", whose));
+               absl::StrCat("function '", record.call.function, "'", whose()));
   } else {
     RunCall(record.call, slowest_, whose, nullptr);
   }
 }
 
-void PartitionState::RunCall(const FunctionCall& call, Clock clock,
-                             const std::string& whose,
+void PartitionState::RunCall(const FunctionCall& call, Clock clock, Whose whose,
                              Overwritten* overwritten) {
-  const std::string what = absl::StrCat("function '", call.function, "'", whose,
-                                        " at clock ", ToString(clock));
+  const std::string what = absl::StrCat("function '", call.function, "'",
+                                        whose(), " at clock ", ToString(clock));
   // The primary has planned it, and so has every replica that took it.
   const absl::StatusOr<PlannedCall> planned =
       FunctionRegistry::BuiltIns().PlanLogged(call, options_.table);
@@ -370,23 +375,25 @@ void PartitionState::ApplyClock(Clock clock) {
   if (by_rank.empty()) return;  // Only marks that end the epoch: no step.
 
   const Combined combined = Combine(combine_, options_.table.width, by_rank);
-  Step(clock, combined.keys,
-       admission_.has_value() ? Times(combined.keys, by_rank)
-                              : std::vector<uint8_t>(),
-       combined.values, "", &folded_.overwritten, nullptr);
+  Step(
+      clock, combined.keys,
+      admission_.has_value() ? Times(combined.keys, by_rank)
+                             : std::vector<uint8_t>(),
+      combined.values, [] { return std::string(); }, &folded_.overwritten,
+      nullptr);
   for (const auto& [rank, shared] : entries.mapped()) {
     for (const FunctionCall& call : std::get<EntryRecord>(*shared).calls) {
-      RunCall(call, clock, absl::StrCat(" by rank ", rank),
-              &folded_.overwritten);
+      RunCall(
+          call, clock, [&] { return absl::StrCat(" by rank ", rank); },
+          &folded_.overwritten);
     }
   }
 }
 
 void PartitionState::Step(Clock clock, KeySpan keys,
                           absl::Span<const uint8_t> times,
-                          absl::Span<const float> gradients,
-                          const std::string& whose, Overwritten* overwritten,
-                          KeyList* list) {
+                          absl::Span<const float> gradients, Whose whose,
+                          Overwritten* overwritten, KeyList* list) {
   std::vector<Key> admitted_keys;
   std::vector<float> admitted_gradients;
   if (admission_.has_value()) {
@@ -408,6 +415,10 @@ void PartitionState::Step(Clock clock, KeySpan keys,
                                     options_.steps_per_epoch, options_.epochs);
   StepContext step = store_->rule().NextStep(folded_.sums, eta);
   step.epoch = clock.epoch;
+  if (keys.empty() && overwritten == nullptr) {
+    folded_.sums = step.after;
+    return;
+  }
   const ApplyResult result =
       store_->Apply(keys, gradients, step, overwritten,
                     list == nullptr ? nullptr : list->rows());
@@ -419,7 +430,7 @@ void PartitionState::Step(Clock clock, KeySpan keys,
     folded_.failure = absl::StrCat(
         "table '", options_.table.name, "', key ",
         ToOriginalKey(options_.table, keys[*result.first_not_finite]),
-        ": an update", whose, " at clock ", ToString(clock),
+        ": an update", whose(), " at clock ", ToString(clock),
         " gives a value that is not finite; lower train.optimizer's learning "
         "rate, clip the gradient, or set train.on_non_finite: skip");
   }

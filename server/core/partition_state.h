@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -149,6 +150,9 @@ class PartitionState {
   size_t bytes() const;
 
  private:
+  // Says in a failure whose update it was.
+  using Whose = absl::FunctionRef<std::string()>;
+
   void FoldOne(const AttemptRecord& record);
   void FoldEntry(RecordPtr record, KeyList* list);
   void FoldOne(const SessionRecord& record, KeyList* list);
@@ -166,14 +170,14 @@ class PartitionState {
   // or are admitted. `times` [keys]: how many ranks have pushed each; empty:
   // one. `list`: null, or with the same keys.
   void Step(Clock clock, KeySpan keys, absl::Span<const uint8_t> times,
-            absl::Span<const float> gradients, const std::string& whose,
+            absl::Span<const float> gradients, Whose whose,
             Overwritten* overwritten, KeyList* list);
   // The last rank has ended an epoch.
   void EndEpoch();
   // Runs a call over the rows as they are now. `overwritten` (null: nobody
   // reads it) gets the rows that the call writes, as they were before the step
   // that filled it.
-  void RunCall(const FunctionCall& call, Clock clock, const std::string& whose,
+  void RunCall(const FunctionCall& call, Clock clock, Whose whose,
                Overwritten* overwritten);
   void SetWeights(absl::Span<const Key> keys, absl::Span<const float> values,
                   absl::string_view what);

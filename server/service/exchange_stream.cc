@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "common/rpc/byte_buffer.h"
 #include "common/rpc/grpc_status.h"
 #include "common/status/status_macros.h"
@@ -17,6 +18,16 @@ constexpr size_t kBatchBytes = 256 << 10;
 constexpr size_t kReplyBytes = 64;  // Of one without rows, about.
 // Replies that wait for those to the other requests of their message.
 constexpr size_t kGathered = 32;
+// Of requests that came as one message, without their bulk: so much memory is
+// kept for the next ones.
+constexpr size_t kArenaBytes = 16 << 10;
+
+google::protobuf::ArenaOptions OptionsOf(char* block) {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block;
+  options.initial_block_size = kArenaBytes;
+  return options;
+}
 
 }  // namespace
 
@@ -25,7 +36,9 @@ ExchangeStream::ExchangeStream(ParameterCalls* calls, OpenStreams* streams,
     : calls_(*calls),
       streams_(*streams),
       outbox_(std::make_shared<Outbox>()),
-      shared_requests_(room) {
+      shared_requests_(room),
+      arena_block_(new char[kArenaBytes]),
+      arena_(OptionsOf(arena_block_.get())) {
   {
     MutexLock lock(&outbox_->mu);
     outbox_->stream = this;
@@ -76,17 +89,19 @@ absl::Status ExchangeStream::HandOn() {
     return absl::OkStatus();
   }
   bool is_batch = false;
-  SERAPH_ASSIGN_OR_RETURN(const auto requests, ParseBatch<v1::ExchangeRequest>(
-                                                   *bytes, kExchangeBatchBulk,
-                                                   kExchangeBulk, &is_batch));
+  const auto reset = absl::MakeCleanup([this] { arena_.Reset(); });
+  SERAPH_ASSIGN_OR_RETURN(
+      const auto requests,
+      ParseBatchOnArena<v1::ExchangeRequest>(
+          *bytes, kExchangeBatchBulk, kExchangeBulk, &arena_, &is_batch));
   {
     MutexLock lock(&outbox_->mu);
     outbox_->batches |= is_batch;
     outbox_->unanswered += requests.size();
     outbox_->gathering = std::this_thread::get_id();
   }
-  for (const WithBulk<v1::ExchangeRequest>& request : requests) {
-    calls_.Exchange(request,
+  for (const WithBulkOnArena<v1::ExchangeRequest>& request : requests) {
+    calls_.Exchange(*request.head, request,
                     [outbox = outbox_](WithRows<v1::ExchangeReply> reply,
                                        RequestHold hold) {
                       Reply(outbox, std::move(reply), std::move(hold));

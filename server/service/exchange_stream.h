@@ -15,6 +15,7 @@
 #include "common/concurrent/mutex.h"
 #include "common/shm/shared_room.h"
 #include "common/wire/shared_messages.h"
+#include "google/protobuf/arena.h"
 #include "server/service/exchange_codec.h"
 #include "server/service/open_streams.h"
 #include "server/service/parameter_calls.h"
@@ -93,6 +94,9 @@ class ExchangeStream final
   const std::shared_ptr<Outbox> outbox_;
   grpc::ByteBuffer request_;
   SharedMessageReader shared_requests_;
+  // The requests that are being handed on.
+  const std::unique_ptr<char[]> arena_block_;
+  google::protobuf::Arena arena_;
   // Of the write under way.
   grpc::ByteBuffer reply_;
   std::vector<RequestHold> holds_;

@@ -43,10 +43,10 @@ bool IsPlain(const PushMessage& message) {
 }
 bool IsPlain(const PullMessage& message) { return message.call == nullptr; }
 
-template <typename Message>
-bool RunsHere(const std::vector<DecodedPart<Message>>& parts) {
+template <typename Parts>
+bool RunsHere(const Parts& parts) {
   size_t bytes = 0;
-  for (const DecodedPart<Message>& part : parts) {
+  for (const auto& part : parts) {
     if (part.actor == nullptr) continue;
     if (!IsPlain(part.message)) return false;
     bytes += BytesOf(part);
@@ -77,19 +77,18 @@ void SendPulls(std::vector<DecodedPart<PullMessage>> parts,
 }
 
 // `reservations`: by part, as AdmitPush gave them.
-void SendPushes(const ServedJob& job,
-                std::vector<DecodedPart<PushMessage>> parts,
+void SendPushes(const ServedJob& job, PushParts* parts,
                 const std::vector<Reservation>& reservations,
                 const std::shared_ptr<AnswerJoin<Answer>>& join) {
-  const bool here = RunsHere(parts);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    DecodedPart<PushMessage>& part = parts[i];
+  const bool here = RunsHere(*parts);
+  for (size_t i = 0; i < parts->size(); ++i) {
+    DecodedPart<PushMessage>& part = (*parts)[i];
     const auto later = [&] {
       return [join, i](Answer answer) { join->Set(i, std::move(answer)); };
     };
     if (part.actor == nullptr) {
       join->Set(i, std::move(part.refusal));
-    } else if (reservations[i].has_value()) {
+    } else if (!reservations.empty() && reservations[i].has_value()) {
       part.actor->Push(std::move(part.message),
                        [join, i, admission = job.admission,
                         entry = *reservations[i]](Answer answer) {
@@ -157,17 +156,16 @@ WithRows<v1::PushReply> EncodePushReply(const std::vector<Answer>& answers,
   return reply;
 }
 
-template <typename Outer>
-auto DecodePullOf(const WithBulk<Outer>& outer, const v1::PullRequest& request,
+auto DecodePullOf(const BulkOutside& bulk, const v1::PullRequest& request,
                   const ServedJob& job) {
-  return DecodePull(request, outer.Bulk(kPullKeys, request.keys()), job);
+  return DecodePull(request, bulk.Bulk(kPullKeys, request.keys()), job);
 }
 
-template <typename Outer>
-auto DecodePushOf(const WithBulk<Outer>& outer, const v1::PushRequest& request,
-                  const ServedJob& job) {
-  return DecodePush(request, outer.Bulk(kPushKeys, request.keys()),
-                    outer.Bulk(kPushValues, request.values()), job);
+absl::Status DecodePushOf(const BulkOutside& bulk,
+                          const v1::PushRequest& request, const ServedJob& job,
+                          PushParts* parts) {
+  return DecodePush(request, bulk.Bulk(kPushKeys, request.keys()),
+                    bulk.Bulk(kPushValues, request.values()), job, parts);
 }
 
 // A part of an exchange reply, or the error in its place.
@@ -209,13 +207,12 @@ void ParameterCalls::Pull(const WithBulk<v1::PullRequest>& request,
            });
 }
 
-template <typename Outer>
-void ParameterCalls::HeldPull(const WithBulk<Outer>& outer,
+void ParameterCalls::HeldPull(const BulkOutside& bulk,
                               const v1::PullRequest& request,
                               HeldDone<v1::PullReply> done) {
   const auto job = FindJob(request.header());
   if (!job.ok()) return done(job.status(), {});
-  auto parts = DecodePullOf(outer, request, **job);
+  auto parts = DecodePullOf(bulk, request, **job);
   if (!parts.ok()) return done(parts.status(), {});
   RequestHold hold = AdmitPull(**job, &*parts);
   auto join = AnswerJoin<Answer>::Of(
@@ -235,23 +232,25 @@ void ParameterCalls::Push(const WithBulk<v1::PushRequest>& request,
            });
 }
 
-template <typename Outer>
-void ParameterCalls::HeldPush(const WithBulk<Outer>& outer,
+void ParameterCalls::HeldPush(const BulkOutside& bulk,
                               const v1::PushRequest& request,
                               HeldDone<v1::PushReply> done) {
   const auto job = FindJob(request.header());
   if (!job.ok()) return done(job.status(), {});
-  auto parts = DecodePushOf(outer, request, **job);
-  if (!parts.ok()) return done(parts.status(), {});
+  PushParts parts;
+  if (absl::Status decoded = DecodePushOf(bulk, request, **job, &parts);
+      !decoded.ok()) {
+    return done(std::move(decoded), {});
+  }
   std::vector<Reservation> reservations;
-  RequestHold hold = AdmitPush(**job, &*parts, &reservations);
+  RequestHold hold = AdmitPush(**job, &parts, &reservations);
   auto join = AnswerJoin<Answer>::Of(
-      parts->size(),
+      parts.size(),
       [reads_taken = request.reads_taken(), hold = std::move(hold),
        done = std::move(done)](std::vector<Answer> answers) mutable {
         done(EncodePushReply(answers, reads_taken), std::move(hold));
       });
-  SendPushes(**job, *std::move(parts), reservations, join);
+  SendPushes(**job, &parts, reservations, join);
 }
 
 void ParameterCalls::PushPull(const WithBulk<v1::PushPullRequest>& request,
@@ -262,8 +261,7 @@ void ParameterCalls::PushPull(const WithBulk<v1::PushPullRequest>& request,
                });
 }
 
-template <typename Outer>
-void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
+void ParameterCalls::HeldPushPull(const BulkOutside& bulk,
                                   const v1::PushPullRequest& request,
                                   HeldDone<v1::PushPullReply> done) {
   const auto push_job = FindJob(request.push().header());
@@ -271,20 +269,24 @@ void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
   const auto pull_job = FindJob(request.pull().header());
   if (!pull_job.ok()) return done(pull_job.status(), {});
   // Both are decoded before either is sent: a malformed request does nothing.
-  auto pushes = DecodePushOf(outer, request.push(), **push_job);
-  if (!pushes.ok()) return done(pushes.status(), {});
-  auto pulls = DecodePullOf(outer, request.pull(), **pull_job);
+  PushParts pushes;
+  if (absl::Status decoded =
+          DecodePushOf(bulk, request.push(), **push_job, &pushes);
+      !decoded.ok()) {
+    return done(std::move(decoded), {});
+  }
+  auto pulls = DecodePullOf(bulk, request.pull(), **pull_job);
   if (!pulls.ok()) return done(pulls.status(), {});
 
   std::vector<Reservation> reservations;
-  RequestHold hold = AdmitPush(**push_job, &*pushes, &reservations);
+  RequestHold hold = AdmitPush(**push_job, &pushes, &reservations);
   for (JobAdmission::Hold& one : AdmitPull(**pull_job, &*pulls)) {
     hold.push_back(std::move(one));
   }
   // The pull follows when the push is in: one that was refused would leave
   // the pull waiting for an entry that nobody sends again before this reply.
   auto join = AnswerJoin<Answer>::Of(
-      pushes->size(),
+      pushes.size(),
       [job = *pull_job, pulls = *std::move(pulls),
        reads_taken = request.push().reads_taken(), hold = std::move(hold),
        done = std::move(done)](std::vector<Answer> pushed) mutable {
@@ -311,13 +313,12 @@ void ParameterCalls::HeldPushPull(const WithBulk<Outer>& outer,
             });
         SendPulls(std::move(pulls), pull_join);
       });
-  SendPushes(**push_job, *std::move(pushes), reservations, join);
+  SendPushes(**push_job, &pushes, reservations, join);
 }
 
 void ParameterCalls::Exchange(
-    const WithBulk<v1::ExchangeRequest>& outer,
+    const v1::ExchangeRequest& request, const BulkOutside& bulk,
     absl::AnyInvocable<void(WithRows<v1::ExchangeReply>, RequestHold)> done) {
-  const v1::ExchangeRequest& request = outer.head;
   const uint64_t number = request.number();
   auto reply_with = [number, done = std::move(done)](
                         auto result, RequestHold hold, auto place) mutable {
@@ -328,7 +329,7 @@ void ParameterCalls::Exchange(
   };
   switch (request.body_case()) {
     case v1::ExchangeRequest::kPull:
-      return HeldPull(outer, request.pull(),
+      return HeldPull(bulk, request.pull(),
                       [reply_with = std::move(reply_with)](
                           auto result, RequestHold hold) mutable {
                         reply_with(
@@ -336,7 +337,7 @@ void ParameterCalls::Exchange(
                             [](auto* reply) { return reply->mutable_pull(); });
                       });
     case v1::ExchangeRequest::kPush:
-      return HeldPush(outer, request.push(),
+      return HeldPush(bulk, request.push(),
                       [reply_with = std::move(reply_with)](
                           auto result, RequestHold hold) mutable {
                         reply_with(
@@ -345,7 +346,7 @@ void ParameterCalls::Exchange(
                       });
     case v1::ExchangeRequest::kPushPull:
       return HeldPushPull(
-          outer, request.push_pull(),
+          bulk, request.push_pull(),
           [reply_with = std::move(reply_with)](auto result,
                                                RequestHold hold) mutable {
             reply_with(std::move(result), std::move(hold),

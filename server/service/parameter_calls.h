@@ -46,7 +46,7 @@ class ParameterCalls {
   // The stream's form: never an error, which goes into the reply instead. The
   // hold is to be kept until the reply has left.
   void Exchange(
-      const WithBulk<v1::ExchangeRequest>& request,
+      const v1::ExchangeRequest& request, const BulkOutside& bulk,
       absl::AnyInvocable<void(WithRows<v1::ExchangeReply>, RequestHold)> done);
   // Only the partitions that are led here take part. Answered when all have
   // begun, or by Tick, with those that have.
@@ -64,16 +64,11 @@ class ParameterCalls {
   using HeldDone =
       absl::AnyInvocable<void(absl::StatusOr<WithRows<Reply>>, RequestHold)>;
 
-  // `outer` has the bulk of `request`, which is in it.
-  template <typename Outer>
-  void HeldPull(const WithBulk<Outer>& outer, const v1::PullRequest& request,
+  void HeldPull(const BulkOutside& bulk, const v1::PullRequest& request,
                 HeldDone<v1::PullReply> done);
-  template <typename Outer>
-  void HeldPush(const WithBulk<Outer>& outer, const v1::PushRequest& request,
+  void HeldPush(const BulkOutside& bulk, const v1::PushRequest& request,
                 HeldDone<v1::PushReply> done);
-  template <typename Outer>
-  void HeldPushPull(const WithBulk<Outer>& outer,
-                    const v1::PushPullRequest& request,
+  void HeldPushPull(const BulkOutside& bulk, const v1::PushPullRequest& request,
                     HeldDone<v1::PushPullReply> done);
 
   absl::StatusOr<std::shared_ptr<const ServedJob>> FindJob(

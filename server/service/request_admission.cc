@@ -51,8 +51,8 @@ template <typename Message>
 void Refuse(JobAdmission* admission, DecodedPart<Message>* part) {
   part->refusal.epoch = part->message.epoch;
   part->refusal.outcome = {.code = PartCode::kRetryAfter,
-                           .message = "the server has as much to do as it may",
-                           .retry_after_ms = admission->RetryAfterMs()};
+                           .retry_after_ms = admission->RetryAfterMs(),
+                           .message = "the server has as much to do as it may"};
   part->actor = nullptr;
   part->message = {};
 }
@@ -65,10 +65,8 @@ enum class Kind {
 
 // Takes what goes, all that is asked for at once if possible. `kind_of` gets a
 // part's index.
-template <typename Message, typename KindOf>
-RequestHold AdmitParts(JobAdmission* admission,
-                       std::vector<DecodedPart<Message>>* parts,
-                       KindOf kind_of) {
+template <typename Parts, typename KindOf>
+RequestHold AdmitParts(JobAdmission* admission, Parts* parts, KindOf kind_of) {
   RequestHold hold;
   uint64_t asked = 0;
   uint64_t always = 0;
@@ -85,7 +83,7 @@ RequestHold AdmitParts(JobAdmission* admission,
     return hold;
   }
   for (size_t i = 0; i < parts->size(); ++i) {
-    DecodedPart<Message>& part = (*parts)[i];
+    auto& part = (*parts)[i];
     if (part.actor == nullptr || kind_of(i) != Kind::kAsked) continue;
     auto taken = admission->TryTake(BytesOfPart(part));
     if (!taken.has_value()) taken = TakeBeyond(admission, part);
@@ -106,11 +104,10 @@ RequestHold AdmitPull(const ServedJob& job,
                     [](size_t) { return Kind::kAsked; });
 }
 
-RequestHold AdmitPush(const ServedJob& job,
-                      std::vector<DecodedPart<PushMessage>>* parts,
+RequestHold AdmitPush(const ServedJob& job, PushParts* parts,
                       std::vector<Reservation>* reservations) {
   JobAdmission* const admission = job.admission.get();
-  reservations->assign(parts->size(), std::nullopt);
+  reservations->clear();
   for (size_t i = 0; i < parts->size(); ++i) {
     DecodedPart<PushMessage>& part = (*parts)[i];
     if (part.actor == nullptr || part.message.chunks <= 1 ||
@@ -130,10 +127,13 @@ RequestHold AdmitPush(const ServedJob& job,
       }
       admission->Begin(entry, *std::move(whole));
     }
+    reservations->resize(parts->size());
     (*reservations)[i] = entry;
   }
   return AdmitParts(admission, parts, [&](size_t i) {
-    if ((*reservations)[i].has_value()) return Kind::kCovered;
+    if (!reservations->empty() && (*reservations)[i].has_value()) {
+      return Kind::kCovered;
+    }
     return IsAlwaysTaken((*parts)[i]) ? Kind::kAlways : Kind::kAsked;
   });
 }

@@ -24,9 +24,8 @@ using Reservation = std::optional<JobAdmission::ChunkedEntry>;
 // their own.
 RequestHold AdmitPull(const ServedJob& job,
                       std::vector<DecodedPart<PullMessage>>* parts);
-// `reservations`: by part.
-RequestHold AdmitPush(const ServedJob& job,
-                      std::vector<DecodedPart<PushMessage>>* parts,
+// `reservations`: by part; empty where there is none.
+RequestHold AdmitPush(const ServedJob& job, PushParts* parts,
                       std::vector<Reservation>* reservations);
 
 }  // namespace seraph

@@ -246,11 +246,13 @@ absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
   return parts;
 }
 
-absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
-    const v1::PushRequest& request, const ByteSlices& key_bytes,
-    const ByteSlices& value_bytes, const ServedJob& job) {
+absl::Status DecodePush(const v1::PushRequest& request,
+                        const ByteSlices& key_bytes,
+                        const ByteSlices& value_bytes, const ServedJob& job,
+                        PushParts* decoded_parts) {
   SERAPH_RETURN_IF_ERROR(CheckEmptyParts(request));
-  std::vector<DecodedPart<PushMessage>> parts(PartsOf(request));
+  PushParts& parts = *decoded_parts;
+  parts.resize(PartsOf(request));
   const std::optional<RankName> rank = RankNameOf(request.header());
   const ListedKeys lists(job, request.header());
   // What the request says of all of its parts.
@@ -299,7 +301,7 @@ absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
   }
   SERAPH_RETURN_IF_ERROR(keys.CheckEnd("keys"));
   SERAPH_RETURN_IF_ERROR(values.CheckEnd("values"));
-  return parts;
+  return absl::OkStatus();
 }
 
 void EncodeResult(const Answer& answer, v1::PartResult* result) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/table/value_kind.h"
@@ -32,6 +33,9 @@ struct DecodedPart {
   RowForm form;  // Of a pull.
 };
 
+// Few of them take no memory of their own.
+using PushParts = absl::InlinedVector<DecodedPart<PushMessage>, 8>;
+
 // One decoded part for each part of the request, in its order, and then for
 // each of its empty ones. What is wrong
 // with one part alone becomes its refusal. The bulk of a request is given apart
@@ -42,9 +46,9 @@ struct DecodedPart {
 absl::StatusOr<std::vector<DecodedPart<PullMessage>>> DecodePull(
     const v1::PullRequest& request, const ByteSlices& keys,
     const ServedJob& job);
-absl::StatusOr<std::vector<DecodedPart<PushMessage>>> DecodePush(
-    const v1::PushRequest& request, const ByteSlices& keys,
-    const ByteSlices& values, const ServedJob& job);
+absl::Status DecodePush(const v1::PushRequest& request, const ByteSlices& keys,
+                        const ByteSlices& values, const ServedJob& job,
+                        PushParts* parts);
 
 inline constexpr size_t kMaxReplyBytes = size_t{1} << 30;
 

@@ -174,7 +174,7 @@ void SimServer::CheckTaken(const Body& body, const Results& results,
 void SimServer::Exchange(const v1::ExchangeRequest& request,
                          Then<v1::ExchangeReply> then) {
   if (world_.stray == 0) {
-    return calls_->Exchange(request, [then](auto reply, auto hold) {
+    return calls_->Exchange(request, {}, [then](auto reply, auto hold) {
       then(WholeReply(std::move(reply)));
     });
   }
@@ -186,23 +186,24 @@ void SimServer::Exchange(const v1::ExchangeRequest& request,
     Meet(Spelled(request.push_pull().push()), met);
     Meet(request.push_pull().pull(), met);
   }
-  calls_->Exchange(request, [this, alive = alive_, request, met, then](
-                                auto with_rows, auto hold) {
-    if (!*alive) return;
-    v1::ExchangeReply reply = WholeReply(std::move(with_rows));
-    if (reply.error_code() == 0) {
-      CheckTaken(Spelled(request.push()), Spelled(reply.push()).results(), *met,
-                 0);
-      CheckTaken(request.pull(), reply.pull().results(), *met, 0);
-      const auto& both = request.push_pull();
-      const auto& answers = reply.push_pull();
-      CheckTaken(Spelled(both.push()), Spelled(answers.push()).results(), *met,
-                 0);
-      CheckTaken(both.pull(), answers.pull().results(), *met,
-                 PartsOf(both.push()));
-    }
-    then(std::move(reply));
-  });
+  calls_->Exchange(
+      request, {},
+      [this, alive = alive_, request, met, then](auto with_rows, auto hold) {
+        if (!*alive) return;
+        v1::ExchangeReply reply = WholeReply(std::move(with_rows));
+        if (reply.error_code() == 0) {
+          CheckTaken(Spelled(request.push()), Spelled(reply.push()).results(),
+                     *met, 0);
+          CheckTaken(request.pull(), reply.pull().results(), *met, 0);
+          const auto& both = request.push_pull();
+          const auto& answers = reply.push_pull();
+          CheckTaken(Spelled(both.push()), Spelled(answers.push()).results(),
+                     *met, 0);
+          CheckTaken(both.pull(), answers.pull().results(), *met,
+                     PartsOf(both.push()));
+        }
+        then(std::move(reply));
+      });
 }
 
 void SimServer::BeginAttempt(const v1::BeginAttemptRequest& request,

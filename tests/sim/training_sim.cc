@@ -257,7 +257,7 @@ class Sim {
       }
       ServerOf(*one.server)
           .calls.Exchange(
-              WholeMessage(*one.request),
+              WholeMessage(*one.request), {},
               [this, life, message = one.message, answered](auto reply,
                                                             RequestHold hold) {
                 if (std::exchange(*answered, true)) return;

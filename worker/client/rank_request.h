@@ -3,6 +3,7 @@
 #define SERAPH_WORKER_CLIENT_RANK_REQUEST_H_
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "common/wire/message_writer.h"
@@ -10,8 +11,21 @@
 
 namespace seraph {
 
-struct RankRequest {
-  v1::ExchangeRequest message;
+// The message and all that is in it lie in one piece of memory, if they are
+// small but for their bulk.
+class RankRequest {
+ private:
+  struct Place;
+  std::unique_ptr<Place> place_;
+
+ public:
+  // With an empty message.
+  RankRequest();
+  explicit RankRequest(const v1::ExchangeRequest& copied);
+  ~RankRequest();
+  RankRequest(RankRequest&& from);
+
+  v1::ExchangeRequest& message;  // On an arena.
 
   // The pushed values, one piece after the other, where whoever computed them
   // has let go of them: they leave from where they lie, without a copy. The
@@ -22,6 +36,10 @@ struct RankRequest {
 // The push and the pull of a message; null where there is none.
 const v1::PushRequest* PushOf(const v1::ExchangeRequest& message);
 const v1::PullRequest* PullOf(const v1::ExchangeRequest& message);
+
+// Copies all fields of a push that are the same for every partition, but for
+// its header: request_wire_test finds one that is missing.
+void CopyEntry(const v1::PushRequest& from, v1::PushRequest* to);
 
 // Of the keys and values of the push; 0: there is none.
 size_t PushedBytes(const RankRequest& request);

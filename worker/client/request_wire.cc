@@ -15,14 +15,8 @@ using Owner = std::shared_ptr<const RankRequest>;
 v1::PushRequest HeadOf(const v1::PushRequest& push) {
   v1::PushRequest head;
   if (push.has_header()) *head.mutable_header() = push.header();
-  if (push.has_clock()) *head.mutable_clock() = push.clock();
-  head.set_number(push.number());
-  head.set_ends_epoch(push.ends_epoch());
-  head.set_examples(push.examples());
-  if (push.has_ledger()) *head.mutable_ledger() = push.ledger();
+  CopyEntry(push, &head);
   *head.mutable_empty_parts() = push.empty_parts();
-  head.set_reads_taken(push.reads_taken());
-  *head.mutable_calls() = push.calls();
   return head;
 }
 

@@ -78,7 +78,7 @@ void ArrivesWhole(RankRequest request) {
 }
 
 void ArrivesWhole(v1::ExchangeRequest message) {
-  ArrivesWhole(RankRequest{.message = std::move(message), .values = {}});
+  ArrivesWhole(RankRequest(message));
 }
 
 TEST(RequestWireTest, EveryFieldLeaves) {
@@ -120,7 +120,7 @@ TEST(RequestWireTest, ValuesThatWereLetGoOfLeaveAsIfTheyWereInTheMessage) {
                       {all.substr(0, 70'000), values}};
     EXPECT_EQ(PushedBytes(request), 100 + all.size());
     EXPECT_EQ(BulkBytes(request), (with_pull ? 200 : 100) + all.size());
-    ArrivesWhole(request);
+    ArrivesWhole(std::move(request));
   }
 }
 

@@ -15,46 +15,61 @@ constexpr size_t kLeastReferred = 4 * MessageWriter::kCopied;
 
 }  // namespace
 
+void RequestSender::Write(v1::RequestHeader* header) const {
+  header->mutable_job()->set_id(job);
+  header->mutable_job()->set_generation(generation);
+  header->set_incarnation(incarnation);
+  header->mutable_rank()->set_rank(rank);
+  header->mutable_rank()->set_attempt(attempt);
+}
+
 void RequestWriter::MakeRoom(size_t bytes) {
   if (bytes_ > 0 && bytes_ + bytes > limits_.message_bytes) Flush();
   bytes_ += bytes;
 }
 
+v1::PushRequest* RequestWriter::Pushing() {
+  if (pushing_.has_value()) return pushing_->message.mutable_push();
+  v1::PushRequest* push = pushing_.emplace().message.mutable_push();
+  sender_.Write(push->mutable_header());
+  entry_(push);
+  push->set_reads_taken(true);
+  push->mutable_parts()->Reserve(expected_);
+  push->mutable_empty_parts()->Reserve(expected_empty_ * kNumbersPerEmptyPart);
+  pushed_.reserve(expected_ + expected_empty_);
+  return push;
+}
+
 v1::PushRequest* RequestWriter::Push(uint32_t placement, size_t bytes) {
   MakeRoom(bytes);
-  Begin();
+  v1::PushRequest* push = Pushing();
+  if (!push->empty_parts().empty()) {
+    // They come last in their request.
+    Flush();
+    bytes_ = bytes;
+    push = Pushing();
+  }
   pushed_.push_back(placement);
-  return &pushing_;
+  return push;
 }
 
 void RequestWriter::PushEmpty(uint32_t placement, const EmptyPart& part) {
-  Begin();
-  pushed_empty_.push_back(placement);
-  AddEmptyPart(part, &pushing_);
-}
-
-void RequestWriter::Begin() {
-  if (!pushed_.empty() || !pushed_empty_.empty()) return;
-  pushing_ = *push_;
-  *pushing_.mutable_header() = header_;
-  pushing_.set_reads_taken(true);
-  pushing_.mutable_parts()->Reserve(expected_);
-  pushing_.mutable_empty_parts()->Reserve(expected_empty_ *
-                                          kNumbersPerEmptyPart);
+  AddEmptyPart(part, Pushing());
+  pushed_.push_back(placement);
 }
 
 v1::PullRequest* RequestWriter::Pull(const PulledPart& part, size_t bytes) {
   MakeRoom(bytes);
-  if (pulled_.empty()) {
-    *pulling_.mutable_header() = header_;
-    *pulling_.mutable_clock() = pull_clock_;
-  }
   pulled_.push_back(part);
-  return &pulling_;
+  if (pulling_.has_value()) return pulling_->message.mutable_pull();
+  v1::PullRequest* pull = pulling_.emplace().message.mutable_pull();
+  sender_.Write(pull->mutable_header());
+  *pull->mutable_clock() = pull_clock_;
+  return pull;
 }
 
 void RequestWriter::TakeIn(size_t more) {
-  std::string* values = pushing_.mutable_values();
+  std::string* values = Pushing()->mutable_values();
   // All at once: a string that grows is copied again and again.
   if (values->empty()) values->reserve(referred_bytes_ + more);
   for (const OwnedSlice& piece : referred_) {
@@ -68,9 +83,9 @@ void RequestWriter::AddValues(absl::string_view bytes,
                               const std::shared_ptr<const void>& owner,
                               size_t more) {
   if (bytes.empty()) return;
-  if (owner == nullptr || !pushing_.values().empty()) {
+  if (owner == nullptr || !Pushing()->values().empty()) {
     TakeIn(bytes.size() + more);
-    pushing_.mutable_values()->append(bytes.data(), bytes.size());
+    Pushing()->mutable_values()->append(bytes.data(), bytes.size());
     return;
   }
   referred_bytes_ += bytes.size();
@@ -86,7 +101,7 @@ void RequestWriter::AddValues(absl::string_view bytes,
 
 char* RequestWriter::AddValues(size_t bytes, size_t more) {
   TakeIn(bytes + more);
-  std::string* values = pushing_.mutable_values();
+  std::string* values = Pushing()->mutable_values();
   values->resize(values->size() + bytes);
   return values->data() + values->size() - bytes;
 }
@@ -94,41 +109,43 @@ char* RequestWriter::AddValues(size_t bytes, size_t more) {
 void RequestWriter::Flush() {
   // What is small is copied on its way anyway.
   if (referred_bytes_ < referred_.size() * kLeastReferred) TakeIn(0);
-  pushed_.insert(pushed_.end(), pushed_empty_.begin(), pushed_empty_.end());
-  const bool fused =
-      !pushed_.empty() && !pulled_.empty() &&
-      pushing_.keys().size() + pushing_.values().size() + referred_bytes_ <=
-          limits_.fused_push_bytes;
-  if (fused) {
-    CutRequest cut;
-    cut.request.values = std::move(referred_);
-    v1::PushPullRequest* both = cut.request.message.mutable_push_pull();
-    *both->mutable_push() = std::move(pushing_);
-    *both->mutable_pull() = std::move(pulling_);
-    cut.pushed = std::move(pushed_);
-    cut.pulled = std::move(pulled_);
-    finished_.push_back(std::move(cut));
+  const auto push_bytes = [&] {
+    const v1::PushRequest& push = pushing_->message.push();
+    return push.keys().size() + push.values().size() + referred_bytes_;
+  };
+  if (pushing_.has_value() && pulling_.has_value() &&
+      push_bytes() <= limits_.fused_push_bytes) {
+    v1::ExchangeRequest& message = pushing_->message;
+    v1::PushRequest* const push = message.unsafe_arena_release_push();
+    v1::PushPullRequest* both = message.mutable_push_pull();
+    both->unsafe_arena_set_allocated_push(push);  // Of the same arena.
+    v1::PullRequest* const pull = pulling_->message.mutable_pull();
+    std::string keys;
+    keys.swap(*pull->mutable_keys());  // To spare a copy.
+    *both->mutable_pull() = *pull;
+    both->mutable_pull()->mutable_keys()->swap(keys);
+    pushing_->values = std::move(referred_);
+    finished_.push_back({.request = *std::move(pushing_),
+                         .pushed = std::move(pushed_),
+                         .pulled = std::move(pulled_)});
   } else {
-    if (!pushed_.empty()) {
-      CutRequest cut;
-      cut.request.values = std::move(referred_);
-      *cut.request.message.mutable_push() = std::move(pushing_);
-      cut.pushed = std::move(pushed_);
-      finished_.push_back(std::move(cut));
+    if (pushing_.has_value()) {
+      pushing_->values = std::move(referred_);
+      finished_.push_back({.request = *std::move(pushing_),
+                           .pushed = std::move(pushed_),
+                           .pulled = {}});
     }
-    if (!pulled_.empty()) {
-      CutRequest cut;
-      *cut.request.message.mutable_pull() = std::move(pulling_);
-      cut.pulled = std::move(pulled_);
-      finished_.push_back(std::move(cut));
+    if (pulling_.has_value()) {
+      finished_.push_back({.request = *std::move(pulling_),
+                           .pushed = {},
+                           .pulled = std::move(pulled_)});
     }
   }
-  pushing_ = v1::PushRequest();
+  pushing_.reset();
+  pulling_.reset();
   referred_.clear();
   referred_bytes_ = 0;
-  pulling_ = v1::PullRequest();
   pushed_.clear();
-  pushed_empty_.clear();
   pulled_.clear();
   bytes_ = 0;
 }

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -41,16 +44,31 @@ struct RequestLimits {
   size_t fused_push_bytes = size_t{64} << 10;
 };
 
-// Writes parts for one server into as few requests as fit, pushes first.
+// What the requests to a server say in their headers.
+struct RequestSender {
+  std::string job;
+  uint64_t generation = 0;
+  uint32_t rank = 0;
+  uint32_t attempt = 0;
+  uint64_t incarnation = 0;  // Of the server.
+
+  void Write(v1::RequestHeader* header) const;
+};
+
+// Writes parts for one server into as few requests as fit, pushes first, and of
+// those the ones without keys last.
 class RequestWriter {
  public:
-  // `header` and `push` (all of it but header, parts and bytes) are copied into
-  // the requests; `push` may be null where nothing is pushed.
-  RequestWriter(const RequestLimits& limits, v1::RequestHeader header,
-                const v1::PushRequest* push, const v1::Clock& pull_clock)
+  // Sets in a push what it says of all of its parts.
+  using WriteEntry = absl::FunctionRef<void(v1::PushRequest* push)>;
+
+  // `entry` is called for pushes alone, and must outlive this, as what it
+  // refers to.
+  RequestWriter(const RequestLimits& limits, RequestSender sender,
+                WriteEntry entry, const v1::Clock& pull_clock)
       : limits_(limits),
-        header_(std::move(header)),
-        push_(push),
+        sender_(std::move(sender)),
+        entry_(entry),
         pull_clock_(pull_clock) {}
 
   // About so many parts of pushes will follow, of both kinds.
@@ -78,26 +96,27 @@ class RequestWriter {
 
  private:
   void MakeRoom(size_t bytes);
-  // Of a push, unless there is one.
-  void Begin();
+  // The push that is being written.
+  v1::PushRequest* Pushing();
   void Flush();
   // Copies what the message so far only refers to.
   void TakeIn(size_t more);
 
   const RequestLimits limits_;
-  const v1::RequestHeader header_;
-  const v1::PushRequest* const push_;
+  const RequestSender sender_;
+  const WriteEntry entry_;
   const v1::Clock pull_clock_;
 
   size_t expected_ = 0;
   size_t expected_empty_ = 0;
-  v1::PushRequest pushing_;
+  // With a push alone and a pull alone, until it is known that they go
+  // together.
+  std::optional<RankRequest> pushing_;
+  std::optional<RankRequest> pulling_;
   // Values of pushing_, which has none itself then.
   std::vector<OwnedSlice> referred_;
   size_t referred_bytes_ = 0;
-  v1::PullRequest pulling_;
   std::vector<uint32_t> pushed_;
-  std::vector<uint32_t> pushed_empty_;
   std::vector<PulledPart> pulled_;
   size_t bytes_ = 0;
   std::vector<CutRequest> finished_;

@@ -92,11 +92,7 @@ void WriteParts(
   writer->Expect(with_keys, parts_of(step.push).size() - with_keys);
   for (const RoutedPart& part : parts_of(step.push)) {
     const PartitionPlacement& placement = router.placements()[part.placement];
-    if (part.count == 0) {
-      writer->PushEmpty(part.placement, {placement.table, placement.partition,
-                                         placement.epoch});
-      continue;
-    }
+    if (part.count == 0) continue;
     const TableSpec& spec = router.tables()[placement.table];
     const size_t row_bytes = row_bytes_of(part);
     const size_t chunk_keys =
@@ -131,6 +127,13 @@ void WriteParts(
                  writer->AddValues(bytes, more));
       }
     }
+  }
+
+  for (const RoutedPart& part : parts_of(step.push)) {
+    if (part.count > 0) continue;
+    const PartitionPlacement& placement = router.placements()[part.placement];
+    writer->PushEmpty(part.placement,
+                      {placement.table, placement.partition, placement.epoch});
   }
 
   for (const RoutedPart& part : parts_of(step.pull)) {

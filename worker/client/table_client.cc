@@ -60,17 +60,18 @@ TableClient::TableClient(TableClientOptions options,
 // ----------------------------------------------------------------------
 
 RequestWriter TableClient::WriterFor(size_t server,
+                                     RequestWriter::WriteEntry entry,
                                      const OpenStep& step) const {
-  v1::RequestHeader header;
-  header.mutable_job()->set_id(options_.job);
-  header.mutable_job()->set_generation(options_.generation);
-  if (server != TableRouter::kNoServer) {
-    header.set_incarnation(router_->servers()[server].incarnation);
-  }
-  header.mutable_rank()->set_rank(options_.rank);
-  header.mutable_rank()->set_attempt(options_.attempt);
-  return RequestWriter(options_.limits, std::move(header), &step.entry,
-                       step.pull_clock);
+  return RequestWriter(
+      options_.limits,
+      {.job = options_.job,
+       .generation = options_.generation,
+       .rank = options_.rank,
+       .attempt = options_.attempt,
+       .incarnation = server == TableRouter::kNoServer
+                          ? 0
+                          : router_->servers()[server].incarnation},
+      entry, step.pull_clock);
 }
 
 absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
@@ -82,14 +83,14 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
   const uint64_t number = ++last_step_;
   OpenStep& open = steps_[number];
   open.result.step = number;
-  if (step.entry.has_value()) {
-    EncodeClock(step.entry->clock, open.entry.mutable_clock());
-    open.entry.set_ends_epoch(step.entry->ends_epoch);
-    open.entry.set_examples(step.entry->examples);
-    *open.entry.mutable_ledger() = step.entry->ledger;
-    open.entry.mutable_calls()->Assign(step.entry->calls.begin(),
-                                       step.entry->calls.end());
-  }
+  const auto write_entry = [&step](v1::PushRequest* push) {
+    EncodeClock(step.entry->clock, push->mutable_clock());
+    push->set_ends_epoch(step.entry->ends_epoch);
+    push->set_examples(step.entry->examples);
+    *push->mutable_ledger() = step.entry->ledger;
+    push->mutable_calls()->Assign(step.entry->calls.begin(),
+                                  step.entry->calls.end());
+  };
   if (step.pull.has_value()) {
     EncodeClock(step.pull->clock, &open.pull_clock);
     for (size_t t = 0; t < router_->tables().size(); ++t) {
@@ -97,7 +98,7 @@ absl::StatusOr<uint64_t> TableClient::Start(const Step& step,
     }
   }
   const auto cut = [&](size_t server) {
-    RequestWriter writer = WriterFor(server, open);
+    RequestWriter writer = WriterFor(server, write_entry, open);
     WriteParts(*router_, routed, server, options_.limits.message_bytes,
                &last_pull_, &lists_, &open.named, &writer,
                [&](uint32_t placement, size_t chunks) {
@@ -176,6 +177,9 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
                           absl::Duration delay, absl::Duration now,
                           Output* output) {
   OpenStep& step = steps_.at(message->step);
+  const auto copy_entry = [message](v1::PushRequest* push) {
+    CopyEntry(*PushOf(message->request->message), push);
+  };
   std::map<size_t, RequestWriter> writers;
   const auto take = [&](Part* part) -> RequestWriter* {
     if (!part->live) return nullptr;
@@ -185,7 +189,8 @@ void TableClient::CutAnew(Message* message, const std::vector<bool>* changed,
     const size_t server = router_->ServerOf(part->placement);
     auto found = writers.find(server);
     if (found == writers.end()) {
-      found = writers.emplace(server, WriterFor(server, step)).first;
+      found =
+          writers.emplace(server, WriterFor(server, copy_entry, step)).first;
     }
     return &found->second;
   };

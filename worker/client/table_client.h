@@ -139,7 +139,6 @@ class TableClient {
     size_t pushed() const { return parts.size() - pulled.size(); }
   };
   struct OpenStep {
-    v1::PushRequest entry;  // Without header, parts and bytes.
     v1::Clock pull_clock;
     size_t parts_out = 0;
     std::vector<std::shared_ptr<const KeyOrder>> orders;  // As RoutedTable's.
@@ -159,7 +158,8 @@ class TableClient {
   };
   using Messages = std::map<uint64_t, Message>;
 
-  RequestWriter WriterFor(size_t server, const OpenStep& step) const;
+  RequestWriter WriterFor(size_t server, RequestWriter::WriteEntry entry,
+                          const OpenStep& step) const;
   // Makes messages of what a writer has written, and sends them `delay` from
   // now, if they have a server.
   void AddMessages(uint64_t step, size_t server, RequestWriter* writer,
