@@ -14,8 +14,13 @@
 #include "client/render/terminal.h"
 #include "client/rpc/grpc_scheduler_client.h"
 #include "client/verbs/verbs.h"
+#include "common/daemon/thread_caches.h"
 
 int main(int argc, char** argv) {
+  // What is measured has the heap of a worker.
+  if (argc > 1 && std::string(argv[1]) == "bench") {
+    seraph::EnlargeThreadCaches(argv);
+  }
   seraph::Interrupt interrupt;
   const seraph::SignalWatcher signals(&interrupt);  // Before other threads.
 

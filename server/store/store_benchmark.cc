@@ -1,5 +1,5 @@
-// How fast a store steps, reads and, of a sparse table, grows, and what a key
-// costs in memory.
+// How fast a store steps, reads and, of a sparse table, grows, what a key costs
+// in memory, and how fast memory alone is.
 //
 //   bazel run //server/store:store_benchmark -- --benchmark_filter=/1M/
 #include <time.h>
@@ -17,6 +17,7 @@
 #include "common/base/scramble.h"
 #include "server/store/make_row_store.h"
 #include "server/store/row_store.h"
+#include "server/store/slot_arena.h"
 
 namespace seraph {
 namespace {
@@ -150,6 +151,53 @@ void Read(benchmark::State& state, OptimizerKind kind, uint32_t width,
   state.counters["s_per_key"] = SecondsPerKey(keys);
 }
 
+// What memory takes for the reads of a sum table of width 1: the cache lines in
+// which a lookup of a random row finds its key and its row, as they lie in a
+// store's segments, fetched ahead and read; no search, no arithmetic.
+void Fetch(benchmark::State& state, size_t rows) {
+  constexpr size_t kSlots = 4096;  // Of a segment: keys, and behind them rows.
+  constexpr size_t kRows = kSlots * 85 / 100;
+  constexpr size_t kAhead = 64;
+  SlotArena arena(kSlots * 16);  // A quarter of it stays empty.
+  std::vector<char*> segments;
+  for (size_t row = 0; row < rows; row += kRows) {
+    segments.push_back(arena.Add());
+    std::fill_n(segments.back(), kSlots * 12, 1);
+  }
+  std::vector<std::vector<uint32_t>> batches(kBatches);  // Of rows.
+  for (uint64_t i = 0; i < kBatches; ++i) {
+    for (uint64_t j = 0; j < kBatch; ++j) {
+      batches[i].push_back(ToBelow(Draw(1, {i, j}), rows));
+    }
+    std::sort(batches[i].begin(), batches[i].end());
+    batches[i].resize(kBatch + kAhead, batches[i].back());
+  }
+  const auto slot_of = [](uint32_t row) {
+    return std::min(row % kRows * kSlots / kRows, kSlots - 9);
+  };
+  size_t keys = 0;
+  size_t next = 0;
+  for (auto _ : state) {
+    const std::vector<uint32_t>& batch = batches[next];
+    uint64_t sum = 0;
+    for (size_t i = 0; i < kBatch; ++i) {
+      const char* const ahead = segments[batch[i + kAhead] / kRows];
+      const size_t ahead_slot = slot_of(batch[i + kAhead]);
+      __builtin_prefetch(ahead + ahead_slot * 8);
+      __builtin_prefetch(ahead + ahead_slot * 8 + 64);
+      __builtin_prefetch(ahead + kSlots * 8 + ahead_slot * 4);
+      const char* const segment = segments[batch[i] / kRows];
+      const size_t slot = slot_of(batch[i]);
+      sum += segment[slot * 8] + segment[slot * 8 + 64] +
+             segment[kSlots * 8 + slot * 4];
+    }
+    benchmark::DoNotOptimize(sum);
+    keys += kBatch;
+    next = (next + 1) % kBatches;
+  }
+  state.counters["s_per_key"] = SecondsPerKey(keys);
+}
+
 // What filling it took.
 void Fill(benchmark::State& state, OptimizerKind kind, uint32_t width,
           size_t rows) {
@@ -222,6 +270,8 @@ void Register() {
   const std::vector<std::pair<const char*, size_t>> sizes = {
       {"1M", 1'000'000}, {"10M", 10'000'000}, {"50M", 50'000'000}};
   for (const auto& [size_name, rows] : sizes) {
+    benchmark::RegisterBenchmark((std::string("Fetch/") + size_name).c_str(),
+                                 Fetch, rows);
     for (const uint32_t width : {1, 16}) {
       if (rows * width > 160'000'000) continue;
       for (const auto& [kind_name, kind] : kinds) {
