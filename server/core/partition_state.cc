@@ -384,7 +384,8 @@ void PartitionState::ApplyClock(Clock clock) {
   for (const auto& [rank, shared] : entries.mapped()) {
     for (const FunctionCall& call : std::get<EntryRecord>(*shared).calls) {
       RunCall(
-          call, clock, [&] { return absl::StrCat(" by rank ", rank); },
+          call, clock,
+          [rank = rank] { return absl::StrCat(" by rank ", rank); },
           &folded_.overwritten);
     }
   }
