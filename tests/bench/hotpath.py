@@ -24,12 +24,14 @@ the rows that need it have no verdict.
 """
 
 import argparse
+import glob
 import json
 import os
 import re
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SERAPHCTL = os.path.join(ROOT, "bazel-bin", "client", "seraphctl")
@@ -59,14 +61,25 @@ class Bench:
                 self.known[command] = json.loads(process.stdout)
         return self.known[command]
 
-    def seraph(self, *arguments):
-        """The report, or None."""
+    def command(self, *arguments):
         command = [self.options.seraphctl, "bench", *map(str, arguments), "-o", "json"]
         if arguments[0] != "train":
             command += ["--seconds", str(self.options.seconds)]
         for one in self.options.cluster_set:
             command += ["--cluster-set", one]
-        return self.run(tuple(command))
+        return tuple(command)
+
+    def seraph(self, *arguments):
+        """The report, or None."""
+        return self.run(self.command(*arguments))
+
+    def seraph_on_cores(self, servers, *arguments):
+        """As seraph, each of so many servers on one core of its own."""
+        command = self.command(*arguments, "--servers", servers)
+        key = ("on cores", *command)
+        if key not in self.known:
+            self.known[key] = run_on_cores(command, servers)
+        return self.known[key]
 
     def pslite(self, operation, table="sparse", keys=100_000, width=1,
                table_keys=MILLION, in_flight=4, servers=1, workers=1):
@@ -76,6 +89,49 @@ class Bench:
                          str(width), str(table_keys), str(in_flight),
                          str(self.options.seconds), str(servers),
                          str(workers)))
+
+
+def run_on_cores(command, servers):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL) as process:
+        pinned = []  # The measured servers are started first.
+        while process.poll() is None:
+            for pid in children(process.pid):
+                if pid not in pinned and is_server(pid):
+                    pin(pid, len(pinned) % servers)
+                    pinned.append(pid)
+            time.sleep(0.05)
+        if process.returncode != 0:
+            print(" ".join(command), "failed", file=sys.stderr)
+            return None
+        return json.loads(process.stdout.read())
+
+
+def children(pid):
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path, encoding="ascii") as file:
+                found += file.read().split()
+        except OSError:
+            pass  # The thread has ended.
+    return found
+
+
+def is_server(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+            return comm.read() == "seraph-server\n"
+    except OSError:
+        return False
+
+
+def pin(pid, core):
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            os.sched_setaffinity(int(thread), {core})
+        except ProcessLookupError:
+            pass  # It has ended.
 
 
 def rate(report):
@@ -223,6 +279,16 @@ def two_servers(operation):
                measure, 1.5)
 
 
+def two_servers_on_cores(operation):
+    def measure(bench):
+        two = bench.seraph_on_cores(2, operation, "--clients", 2)
+        one = bench.seraph_on_cores(1, operation, "--clients", 2)
+        return (rate(two), rate(one), "one such", times(rate(two), rate(one)),
+                None)
+    return Row(f"the same, each server on one core, {operation}", "M keys/s",
+               measure, 1.5)
+
+
 def training():
     def measure(bench):
         report = bench.seraph("train")
@@ -278,6 +344,7 @@ def rows():
         yield dense_near(operation)
     for operation in both:
         yield two_servers(operation)
+        yield two_servers_on_cores(operation)
     yield training()
     yield memory()
 
