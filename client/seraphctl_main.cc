@@ -2,9 +2,11 @@
 // (client/cli); this file only brings them together with the process.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/base/interrupt.h"
@@ -18,7 +20,8 @@
 
 int main(int argc, char** argv) {
   // What is measured has the heap of a worker.
-  if (argc > 1 && std::string(argv[1]) == "bench") {
+  if (std::find(argv + 1, argv + argc, std::string_view("bench")) !=
+      argv + argc) {
     seraph::EnlargeThreadCaches(argv);
   }
   seraph::Interrupt interrupt;

@@ -127,9 +127,9 @@ def is_server(pid):
 
 
 def pin(pid, core):
-    for thread in os.listdir(f"/proc/{pid}/task"):
+    for task in glob.glob(f"/proc/{pid}/task/*"):
         try:
-            os.sched_setaffinity(int(thread), {core})
+            os.sched_setaffinity(int(os.path.basename(task)), {core})
         except ProcessLookupError:
             pass  # It has ended.
 
